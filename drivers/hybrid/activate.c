@@ -139,8 +139,9 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 		      pool->nr_extents * t->extent_sectors);
 		return -EINVAL;
 	}
-	pool->needs_check = le32_to_cpu(s->flags) & EK_SUPER_NEEDS_CHECK;
-	pool->needs_check_noted = pool->needs_check;
+	/* What a table that was read-only has found is yet to be noted (commit.c). */
+	pool->needs_check_noted = le32_to_cpu(s->flags) & EK_SUPER_NEEDS_CHECK;
+	pool->needs_check |= pool->needs_check_noted;
 	return 0;
 }
 
@@ -557,6 +558,11 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 		m->area_start = t->member[i].start;
 		m->area_sectors = t->member[i].sectors;
 		m->data = m->area_start + ek_member_sector(0, t->extent_sectors);
+	}
+	/* Of a table that has more, and goes: it may have been judged before the pool grew. */
+	for (; i < pool->nr_members; i++) {
+		pool->member[i].bdev = NULL;
+		pool->member[i].direct = NULL;
 	}
 	pool->no_discard_passdown = t->no_discard_passdown;
 	WRITE_ONCE(pool->read_only, t->read_only);

@@ -436,6 +436,9 @@ struct hy_mirror {
 struct hy_meta_io {
 	atomic_t pending;
 	int error;
+	unsigned int flags;	/* EK_IO_* of what is in flight */
+	bool cached;		/* something was written that no flush has made durable */
+	unsigned int losses;	/* of its disk, before that */
 	struct completion done;
 };
 
@@ -638,6 +641,12 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 
 /* meta_io.c */
 int hy_preflush(struct dm_dev *dev, blk_opf_t *opf);
+
+/* disk.c */
+bool hy_disk_may_be_same(const struct block_device *a, const struct block_device *b);
+bool hy_disk_fua_flushes(struct block_device *bdev);
+void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev);
+unsigned int hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev);
 extern const struct ek_store_io hy_meta_io;
 extern const struct ek_store_io hy_meta_io_ro;
 
@@ -811,12 +820,13 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
 void hy_members_commit(struct hy_pool *pool);
 void hy_members_committed(struct hy_pool *pool);
 bool hy_members_wrote(struct hy_pool *pool, unsigned long members);
+void hy_member_doubt(struct hy_pool *pool, struct hy_member *m);
 void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
-void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, unsigned int requests,
-		      blk_status_t status);
+void hy_member_failed(struct hy_pool *pool, struct hy_member *m, blk_opf_t opf,
+		      unsigned int requests, blk_status_t status);
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
 void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m);
 int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m);

@@ -609,7 +609,7 @@ static noinline void request_failed(struct hy_pool *pool, struct bio *bio, struc
 			atomic64_add(1 + io->more, &m->failed_ended);
 	}
 	if (!fast)
-		hy_member_failed(pool, m, write, 1 + io->more, error);
+		hy_member_failed(pool, m, bio->bi_opf, 1 + io->more, error);
 }
 
 static noinline void sent_done(struct hy_pool *pool, struct bio *bio, struct hy_io *io,

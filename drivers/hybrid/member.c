@@ -305,7 +305,6 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  */
 void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
-	count_loss(m);
 	hy_member_distrust(pool, m);
 	hy_member_error(pool, m, status);
 	/* As in flush_failed(). */
@@ -495,21 +494,24 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
  * hy_member_failed - a user's request ended with an error
  * @pool: the pool
  * @m: the member
- * @write: was it a write?
+ * @opf: what was asked of it
  * @requests: as many as the monitor took it for
  * @status: what it answered
  *
- * Context: any.
+ * Context: any; the member's device is there.
  */
-void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, unsigned int requests,
-		      blk_status_t status)
+void hy_member_failed(struct hy_pool *pool, struct hy_member *m, blk_opf_t opf,
+		      unsigned int requests, blk_status_t status)
 {
 	if (!is_an_error(status))
 		return;
 	atomic64_add(requests, &m->failed_requests);
-	if (write)
+	if (op_is_write(opf))
 		WRITE_ONCE(m->write_failed, true);
 	hy_member_error(pool, m, status);
+	/* It may be the flush behind it that has failed, and dropped what others wrote. */
+	if (opf & REQ_FUA && hy_disk_fua_flushes(m->bdev))
+		hy_member_distrust(pool, m);
 }
 
 /**
@@ -543,15 +545,23 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 }
 
 /**
- * hy_member_distrust - it may have lost what it has not flushed until now
+ * hy_member_doubt - it may have lost what it has not flushed until now
  * @pool: the pool
  * @m: the member
  *
+ * The next commit sees to it, whenever that is.
  * Context: any.
  */
+void hy_member_doubt(struct hy_pool *pool, struct hy_member *m)
+{
+	count_loss(m);
+	set_bit(m - pool->member, &pool->distrusted);
+}
+
+/* The same, and there is to be a commit.  Any context. */
 void hy_member_distrust(struct hy_pool *pool, struct hy_member *m)
 {
-	set_bit(m - pool->member, &pool->distrusted);
+	hy_member_doubt(pool, m);
 	hy_commit_kick(pool);
 }
 

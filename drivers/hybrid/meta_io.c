@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The store's way to the metadata areas, by dm-io.
+ *
+ * An area may share its disk with members, and with what flushes those (disk.c).  What was written
+ * to it is durable by a flush only if the disk has lost nothing in between:
+ *
+ *	pages of a checkpoint are written	in the disk's cache
+ *	a member's flush, or a user's FUA	they are gone: older ones are there, whole
+ *	write fails
+ *	the areas are flushed			ends well; the superblock would name them
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
@@ -75,6 +83,38 @@ int hy_preflush(struct dm_dev *dev, blk_opf_t *opf)
 	return 0;
 }
 
+static struct block_device *meta_bdev(struct hy_pool *pool, unsigned int area)
+{
+	return pool->meta[area].dev->bdev;
+}
+
+/* Before what no flush has made durable yet is written. */
+static void note_cached(struct hy_pool *pool, unsigned int area)
+{
+	struct hy_meta_io *m = &pool->meta_io[area];
+
+	if (!m->cached)
+		m->losses = hy_disk_losses(pool, meta_bdev(pool, area));
+	m->cached = true;
+}
+
+/* A flush has ended well.  Return: is what was written before durable? */
+static int judge_cached(struct hy_pool *pool, unsigned int area)
+{
+	struct hy_meta_io *m = &pool->meta_io[area];
+	bool cached = m->cached;
+
+	m->cached = false;
+	return cached && m->losses != hy_disk_losses(pool, meta_bdev(pool, area)) ? -EIO : 0;
+}
+
+/* One has failed, or may have. */
+static void flush_failed(struct hy_pool *pool, unsigned int area)
+{
+	pool->meta_io[area].cached = false;
+	hy_disk_lost(pool, meta_bdev(pool, area));
+}
+
 static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
 		      unsigned int flags)
 {
@@ -83,12 +123,19 @@ static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 	blk_opf_t opf = REQ_OP_WRITE | REQ_META | REQ_SYNC;
 	int r = 0;
 
+	if (!pool->meta[area].dev)
+		return -EIO;
 	if (flags & EK_IO_PREFLUSH)
 		r = hy_preflush(pool->meta[area].dev, &opf);
-	if (r)
+	if (r) {
+		flush_failed(pool, area);
 		return r;
+	}
 	if (flags & EK_IO_FUA)
 		opf |= REQ_FUA;
+	else
+		note_cached(pool, area);
+	m->flags |= flags;
 	atomic_inc(&m->pending);
 	r = meta_dm_io(pool, area, offset, (void *)buf, len, opf, meta_written, m);
 	if (r)
@@ -96,27 +143,46 @@ static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 	return r;
 }
 
+/* May an error of writes with these flags have been one of a flush? */
+static bool has_flushed(struct hy_pool *pool, unsigned int area, unsigned int flags)
+{
+	return flags & EK_IO_PREFLUSH ||
+	       (flags & EK_IO_FUA && hy_disk_fua_flushes(meta_bdev(pool, area)));
+}
+
 static int meta_wait(void *ctx, unsigned int area)
 {
-	struct hy_meta_io *m = &((struct hy_pool *)ctx)->meta_io[area];
+	struct hy_pool *pool = ctx;
+	struct hy_meta_io *m = &pool->meta_io[area];
+	unsigned int flags = m->flags;
 	int r;
 
 	meta_put(m);
 	wait_for_completion_io(&m->done);
 	r = READ_ONCE(m->error);
 	m->error = 0;
+	m->flags = 0;
 	reinit_completion(&m->done);
 	atomic_set(&m->pending, 1);
+	if (r && has_flushed(pool, area, flags))
+		flush_failed(pool, area);
+	else if (!r && flags & EK_IO_PREFLUSH)
+		r = judge_cached(pool, area);
 	return r;
 }
 
 static int meta_flush(void *ctx, unsigned int area)
 {
 	struct hy_pool *pool = ctx;
+	int r;
 
 	if (!pool->meta[area].dev)
 		return -EIO;
-	return blkdev_issue_flush(pool->meta[area].dev->bdev);
+	r = blkdev_issue_flush(meta_bdev(pool, area));
+	if (!r)
+		return judge_cached(pool, area);
+	flush_failed(pool, area);
+	return r;
 }
 
 /* For tables that must not write. */

@@ -376,12 +376,12 @@ void hy_pool_unclaim(struct hy_pool *pool)
 }
 
 /* Said by the constructor already: by the resume nothing could be refused in time. */
-static bool is_claimed(struct hy_table *t)
+static bool is_claimed(struct hy_pool *pool, struct hy_table *t)
 {
 	bool is;
 
 	spin_lock(&hy_keys_lock);
-	is = claimed_by_other(NULL, t);
+	is = claimed_by_other(pool, t);
 	spin_unlock(&hy_keys_lock);
 	return is;
 }
@@ -424,7 +424,7 @@ static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 	}
 	if (!down_read_trylock(&pool->state_sem))
 		return -EAGAIN;
-	if (!pool->loaded && is_claimed(t)) {
+	if (is_claimed(pool, t)) {
 		*error = "a member is in use by another pool";
 		r = -EBUSY;
 	} else if (hy_pool_matches(pool, t, error)) {
@@ -490,7 +490,7 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		*error = "none of the metadata areas is the live pool's";
 		goto out;
 	}
-	if (is_claimed(t)) {
+	if (is_claimed(NULL, t)) {
 		*error = "a member is in use by another pool";
 		r = -EBUSY;
 		goto out;

@@ -71,27 +71,12 @@ void hy_settle_note_writes(struct hy_member *m, u64 writes, bool asked)
 	m->flushed_copies = copies;
 }
 
-/* Is it made of other disks?  Which ones the block layer tells nobody. */
-static bool is_stacked(const struct block_device *bdev)
-{
-#ifdef CONFIG_BLOCK_HOLDER_DEPRECATED
-	return !list_empty(&bdev->bd_disk->slave_bdevs);
-#else
-	return true;
-#endif
-}
-
-static bool may_share_disk(const struct block_device *a, const struct block_device *b)
-{
-	return a->bd_disk == b->bd_disk || is_stacked(a) || is_stacked(b);
-}
-
 static bool may_have_metadata(const struct hy_pool *pool, const struct hy_member *m)
 {
 	unsigned int i;
 
 	for (i = 0; i < EK_MAX_META; i++)
-		if (pool->meta[i].dev && may_share_disk(m->bdev, pool->meta[i].dev->bdev))
+		if (pool->meta[i].dev && hy_disk_may_be_same(m->bdev, pool->meta[i].dev->bdev))
 			return true;
 	return false;
 }

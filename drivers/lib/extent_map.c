@@ -234,6 +234,8 @@ static void ek_map_mark(struct ek_map *map, struct ek_map_page *page, unsigned i
 		set_bit(slot, page->changed);
 		/* B before C; pairs with C' before B' in ek_map_take_changed(). */
 		smp_mb__after_atomic();
+	} else {
+		smp_rmb();	/* likewise, whoever it was that has done B */
 	}
 	if (test_bit(EK_MAP_PAGE_LISTED, &page->flags))
 		return;

@@ -178,6 +178,8 @@ moved() {
 scenario "an extent that moved, and nothing else was written" moved message p commit
 scenario "the same while users flush" moved flush
 flushes_of() { local w; w=$(<"$emudisk/$1/info") && w=${w##*flushes } && echo "${w%%[!0-9]*}"; }
+written_to() { local w; w=$(<"$emudisk/$1/info") && w=${w##*writes } && echo "${w%%[!0-9]*}"; }
+has_written() { [ "$(written_to "$1")" -ge "$2" ]; }
 moved_before() {
 	local before
 	fresh && write 0 256 1 && flush && before=$(flushes_of b) && message p move 0 1 && wait_for 20 arrived &&
@@ -185,6 +187,14 @@ moved_before() {
 		cut && holds 0 128 1 -- verify $dev 128 8 2
 }
 scenario "a flush of what others wrote, which is none of what has moved" moved_before
+# A metadata area's flush that fails is one of a member, too, whose disk it is on: nobody asked that, and its next flush ends well.
+lost_by_metadata() {
+	fresh_disks && wipe a m e && table=$(line 40 "a e:10240" "m e") && pool p "$table" && write 0 256 1 &&
+		message p move 0 1 && wait_for 20 arrived && flush && remove_pool p && pool p "$table" &&
+		message p set commit_ms 50 && write 0 8 2 && slow e fail=flush && write 256 8 1 &&
+		wait_for 10 status_is p meta AS && slow e fail=none && ! flush && wait_for 10 flush && holds 256 8 1
+}
+scenario "what is lost as the flush of a metadata area on a member's disk fails" lost_by_metadata
 # A flush of its own that fails could drop metadata that is on the same disk.
 moved_beside_metadata() {
 	local before
@@ -601,6 +611,7 @@ slow_member() {
 	delayed=1
 	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
 }
+no_slow_member() { remove_pool p && dmsetup remove --retry slow && delayed=; }
 # until_under_way COMMAND...: a request of this command in the background; where it is too late or too soon to be seen
 # nothing is tried, and the outcome the same.
 until_under_way() {
@@ -615,6 +626,26 @@ before_move() {
 		until_under_way write 8 16 2 && message p move 0 1 && wait && wait_for 20 arrived && holds 8 16 2
 }
 scenario "a write that began before its extent moved" before_move
+# The flush behind somebody's FUA write is one of the member, where the disk may have no such write of its own.
+lost_by_fua() {
+	fresh_disks && wipe a b m && slow_member 0 0 && table=$(line 40 "/dev/mapper/slow b") && pool p "$table" &&
+		write 0 256 1 && flush && write 0 8 2 && slow a fail=write && ! fua 128 8 2 && slow a fail=none &&
+		! flush && wait_for 10 flush && no_slow_member
+}
+scenario "what is lost as the flush behind a FUA write fails" lost_by_fua
+# Nor is what was written to a metadata area until then made durable by its own flush. It is halfway when its superblocks
+# are zeroed and the first of its journal is written.
+lost_in_resync() {
+	local before
+	fresh_disks && wipe a m e && delayed=1 && dmsetup create slow --table "0 6144 linear /dev/emudisk/e 10240" &&
+		table=$(line 40 "a /dev/mapper/slow" "m e") && pool p "$table" && write 0 256 1 && message p move 0 1 &&
+		wait_for 20 arrived && flush && message p metadata leave 1 && wait_for 20 status_is p meta AS &&
+		slow e write_lat=1s && before=$(written_to e) && message p metadata resync 1 &&
+		wait_for 20 has_written e $((before + 2)) && slow e fail=write fail_range=10240+6144 && ! fua 0 8 2 &&
+		slow e fail=none write_lat=10us && status_is p meta AR && wait_for 20 status_is p meta AS &&
+		message p metadata resync 1 && wait_for 20 status_is p meta AA && no_slow_member
+}
+scenario "a metadata area that is made a mirror while its disk loses something" lost_in_resync
 late_reader() {
 	fresh_disks && slow_member 2000 0 && pool p "$(line 62 "/dev/mapper/slow b")" &&
 		write 0 $((62 * 128)) 1 && flush &&
