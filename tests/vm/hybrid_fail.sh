@@ -318,7 +318,7 @@ free_beneath() {
 	check "data on it" blkio write $dev 0 256 "$seed"
 	remove_pool p
 	check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
-	check "the pool is made" pool p "$lone"
+	check "the pool is made" pool p "${1:-$lone}"
 }
 free_beneath
 log_mark
@@ -361,7 +361,8 @@ remove_pool p
 # ... and through a table that is read-only: not before another one comes
 free_beneath
 swap_table() { dmsetup load p --table "$1" && dmsetup suspend p && dmsetup resume p; }
-check "a table that is read-only" swap_table "$(table 65536 128 m1 "a b" "1 read_only" "fill 0")"
+for_reading=$(table 65536 128 m1 "a b" "1 read_only" "fill 0")
+check "a table that is read-only" swap_table "$for_reading"
 count_written
 before=$written
 check_fails "a page is read, and not believed" "." message p entry 1
@@ -371,6 +372,17 @@ count_written
 is "a table that is read-only has written nothing" "$written" "$before"
 check "a table that is not" swap_table "$lone"
 fields_are "is as little believed" p "mode needs_check" "ro needs_check"
+remove_pool p
+check "the pool is made anew" pool p "$lone"
+fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
+remove_pool p
+
+# ... and the first table is one: its pool is read anew when another one comes
+free_beneath "$for_reading"
+check_fails "a page is read, and not believed" "." message p entry 1
+check "a table that is not read-only" swap_table "$lone"
+fields_are "is as little believed" p "mode needs_check" "ro needs_check"
+check_fails "nobody gets the place" "EIO|EROFS" blkio write $dev 65024 128 7
 remove_pool p
 check "the pool is made anew" pool p "$lone"
 fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
