@@ -52,8 +52,8 @@ static int nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages, u64 *when)
 	for (i = 0; i < ftl->geo->nr_blocks; i++) {
 		block[i].newest = cpu_to_le64(ftl->blocks.bk[i].newest);
 		block[i].next = cpu_to_le32(ftl->blocks.bk[i].fill);
-		block[i].state = ftl->blocks.bk[i].flags & NL_UNREADABLE ? NL_USE_CLOSED :
-									   ftl->blocks.bk[i].use;
+		block[i].state = ftl->blocks.bk[i].use == NL_USE_HELD ? NL_USE_CLOSED :
+									ftl->blocks.bk[i].use;
 		block[i].flags = ftl->blocks.bk[i].flags;
 	}
 	for (i = 0; i < ftl->trims.nr; i++)
@@ -152,7 +152,7 @@ int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 	u32 *block;
 	int r = 0;
 
-	if (ftl->blocks.nr_free < blocks + NL_FLOOR || ftl->blocks.retired)
+	if (ftl->blocks.nr_free < blocks + NL_FLOOR)
 		return 0;
 	image = kvcalloc(pages, ftl->geo->page_bytes, NL_GFP_IO);
 	block = kvcalloc(blocks, sizeof(*block), NL_GFP_IO);
@@ -286,6 +286,9 @@ static bool nl_load_fits(const struct nl_ftl *ftl, const struct nl_ckpt_find *fi
 		return block->state == NL_USE_BAD;
 	if (le32_to_cpu(block->next) > ftl->geo->pages)
 		return false;
+	if (block->flags & NL_RETIRED &&
+	    (block->state == NL_USE_FREE || block->state == NL_USE_ACTIVE))
+		return false;
 	switch (block->state) {
 	case NL_USE_FREE:
 		return ours || find->kind[i] == NL_FIRST_BLANK || block->flags & NL_DIRTY;
@@ -356,6 +359,8 @@ static void nl_load_block(struct nl_ftl *ftl, const struct nl_ckpt_find *find, u
 	bk->flags = block->flags & NL_DIRTY;
 	bk->prev = NL_NONE;
 	bk->next = block->state;
+	if (block->flags & NL_RETIRED)
+		nl_media_retired(ftl, i);
 	if (block->state != NL_USE_FREE)
 		return;
 	if (find->kind[i] != NL_FIRST_CHECKPOINT || find->rec[i].seq != find->seq) {

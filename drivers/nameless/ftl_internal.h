@@ -216,6 +216,7 @@ int nl_media_restore(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 		     struct nl_buf *buf, const void *oob);
 int nl_media_read(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 		  struct nl_buf **buf, struct nl_rec *rec);
+void nl_media_retired(struct nl_ftl *ftl, u32 block);
 int nl_media_retire(struct nl_ftl *ftl, u32 block);
 int nl_media_ready(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when);
 

@@ -189,13 +189,13 @@ bool nl_nw_has_slots(const struct nl_nw *f)
 
 /*
  * All into the flash. Pages without a block go first, as they may open blocks that have to be
- * finished. Each time round a block has found its end or failed. 1: something has to stay, or can't
- * be read, and there may be no checkpoint, which would say of its block what is not so.
+ * finished. Each time round a block has found its end or failed. 1: something has to stay, or is
+ * mapped and nobody knows where, and there may be no checkpoint, which has no word for that.
  */
 static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
-	bool lost = f->map.lost || ftl->blocks.unreadable;
+	bool lost = f->map.lost;
 	u64 when = io->now;
 	u32 plane;
 	int r = 0;

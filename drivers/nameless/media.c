@@ -141,24 +141,31 @@ int nl_media_read(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 	return r ? -EIO : 0;
 }
 
+/* A program in a block failed: no more of them go there. */
+void nl_media_retired(struct nl_ftl *ftl, u32 block)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+
+	if (bk->flags & NL_RETIRED)
+		return;
+	bk->flags |= NL_RETIRED;
+	ftl->blocks.good--;
+	ftl->blocks.erases -= nl_flash_erases(ftl->flash, block);
+	ftl->blocks.retired++;
+	if (ftl->blocks.good < ftl->min_blocks)
+		ftl->state = NL_FTL_RO;
+}
+
 /*
  * A program in a held block failed. What is live in it can still be read and has to be moved;
  * then, or at once, it is marked.
  */
 int nl_media_retire(struct nl_ftl *ftl, u32 block)
 {
-	struct nl_bk *bk = &ftl->blocks.bk[block];
 	int r;
 
-	if (!(bk->flags & NL_RETIRED)) {
-		bk->flags |= NL_RETIRED;
-		ftl->blocks.good--;
-		ftl->blocks.erases -= nl_flash_erases(ftl->flash, block);
-		ftl->blocks.retired++;
-		if (ftl->blocks.good < ftl->min_blocks)
-			ftl->state = NL_FTL_RO;
-	}
-	if (bk->live)
+	nl_media_retired(ftl, block);
+	if (ftl->blocks.bk[block].live)
 		return 0;
 	r = nl_flash_mark_bad(ftl->flash, block);
 	if (r)

@@ -145,6 +145,16 @@ int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 	return 0;
 }
 
+/* A mark is a change, too: a checkpoint that says otherwise would not be taken for one. */
+static int nl_scan_retire(struct nl_ftl *ftl, u32 block, struct nl_io *io)
+{
+	u64 when = io->now;
+	int r = nl_media_change(ftl, &when);
+
+	nl_io_wait(io, when);
+	return r ? r : nl_media_retire(ftl, block);
+}
+
 /*
  * Nothing in it is live. If there is something dead it is erased here and now: it may hold copies
  * of what is live elsewhere, and when those are moved and erased, the next scan would take these
@@ -156,6 +166,8 @@ int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io)
 	u64 when = io->now;
 	int r;
 
+	if (ftl->blocks.bk[block].flags & NL_RETIRED)
+		return nl_scan_retire(ftl, block, io);
 	ftl->blocks.bk[block].flags |= NL_DIRTY;
 	if (!ftl->blocks.bk[block].fill) {
 		nl_block_free(ftl, block);

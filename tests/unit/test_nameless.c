@@ -461,6 +461,29 @@ static bool is_kept(struct rig *rig, u32 lpn)
 	return r;
 }
 
+/*
+ * In a block of which a program failed, too: that it did is known after the start, as it was. How
+ * often, while there is room for a checkpoint.
+ */
+static u32 stays(struct rig *rig, u32 lpn)
+{
+	struct nl_ftl_stat stat;
+	u32 i;
+
+	for (i = 0; i < 3 && !ktap_failing(); i++) {
+		if (kind != NL_FTL_SPLIT && stat_of(rig).free_blocks < NL_FLOOR + 1)
+			break;
+		CHECK(is_kept(rig, lpn), "start %u", i);
+		stat = stat_of(rig);
+		CHECK(!stat.recovered_by_scan, "start %u", i);
+		/* Metadata on the host has no word of it. */
+		CHECK(kind == NL_FTL_SPLIT || rig->ftl->blocks.retired == 1, "start %u: %u", i,
+		      rig->ftl->blocks.retired);
+		write_others(rig, i * 500, 60, lpn);
+	}
+	return i;
+}
+
 /* The flash page of a logical one, if it is in a block of that use. */
 static bool is_in(struct rig *rig, u32 lpn, enum nl_use use, u32 *ppn)
 {
@@ -495,7 +518,7 @@ enum unreadable { BY_GC, BY_LEVELING, IN_A_FAILED_BLOCK, NR_UNREADABLE };
  */
 static void test_unreadable(void)
 {
-	u32 round, i, at, met[NR_UNREADABLE] = { 0 }, kept = 0;
+	u32 round, i, at, met[NR_UNREADABLE] = { 0 }, kept = 0, starts = 0;
 	struct nl_ftl_stat stat;
 	struct rig rig;
 
@@ -528,6 +551,8 @@ static void test_unreadable(void)
 			CHECK(i == at ? read_page(&rig, i) == -EIO : rig_read(&rig, i));
 		if (way != IN_A_FAILED_BLOCK && !ktap_failing())
 			kept += is_kept(&rig, at);
+		else if (stat.unreadable)
+			starts += stays(&rig, at);
 		if (!ktap_failing()) {
 			CHECK(!rig_write(&rig, at, 0) && !rig_flush(&rig));
 			CHECK(!stat_of(&rig).unreadable);
@@ -538,8 +563,67 @@ static void test_unreadable(void)
 		}
 		rig_destroy(&rig);
 	}
-	CHECK(met[BY_GC] > 2 && met[BY_LEVELING] > 2 && met[IN_A_FAILED_BLOCK] > 2 && kept > 2,
-	      "%u, %u, %u; %u", met[BY_GC], met[BY_LEVELING], met[IN_A_FAILED_BLOCK], kept);
+	CHECK(met[BY_GC] > 2 && met[BY_LEVELING] > 2 && met[IN_A_FAILED_BLOCK] > 2 && kept > 2 &&
+	      starts > 6, "%u, %u, %u; %u, %u", met[BY_GC], met[BY_LEVELING],
+	      met[IN_A_FAILED_BLOCK], kept, starts);
+}
+
+/* What is live in a block of which a program failed is overwritten. */
+static void write_retired(struct rig *rig)
+{
+	struct nl_ftl *ftl = rig->ftl;
+	u32 lpn, ppn;
+
+	for (lpn = 0; lpn < rig->pages && !ktap_failing(); lpn++) {
+		ppn = ftl->ops->lookup(ftl, lpn);
+		if (ppn < ftl->geo->nr_pages &&
+		    ftl->blocks.bk[nl_block_of(ftl->geo, ppn)].flags & NL_RETIRED)
+			CHECK(!rig_write(rig, lpn, 0));
+	}
+}
+
+/*
+ * A block of which a program failed, and in which something is live, is no reason to do without a
+ * checkpoint, and such a block after the start, too: nothing more goes there, and it is marked when
+ * what is live in it is gone.
+ */
+static void test_failed_stays(void)
+{
+	u32 round, i, met = 0, marked = 0;
+	struct rig rig;
+
+	for (round = 0; round < 200 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(kind, 1 + round % 3, 8, 150, 8);
+
+		rig_init(&rig, &config, 150, ktap_seed + round);
+		CHECK(!rig_open(&rig));
+		steps(&rig, 200);
+		rig.flash.fail_program = 1;
+		for (i = 0; i < 40 && rig.flash.fail_program && !ktap_failing(); i++)
+			CHECK(!rig_write(&rig, rig_random(&rig, 150), 0));
+		if (round % 2)
+			write_retired(&rig);
+		for (i = 0; i < 3 && !ktap_failing(); i++) {
+			if (!(i || rig.ftl->blocks.retired) ||
+			    stat_of(&rig).free_blocks < NL_FLOOR + 2)
+				break;
+			met++;
+			rig_restart(&rig);
+			CHECK(!stat_of(&rig).recovered_by_scan, "round %u", round);
+			CHECK(stat_of(&rig).bad_blocks == 1, "round %u: %u", round,
+			      stat_of(&rig).bad_blocks);
+			steps(&rig, i * 20);
+		}
+		if (i && !ktap_failing()) {
+			steps(&rig, 600);
+			/* A start without a checkpoint has not heard of it. */
+			marked += !rig.ftl->blocks.retired && stat_of(&rig).bad_blocks == 1;
+		}
+		rig_verify(&rig);
+		rig_crash(&rig);
+		rig_destroy(&rig);
+	}
+	CHECK(met > 100 && marked > 20, "%u, %u", met, marked);
 }
 
 /* Whatever allocation fails: it is told, and the next try succeeds. */
@@ -717,6 +801,7 @@ static const struct {
 	{ "a full device goes on until its spare blocks are used up", test_spares },
 	{ "erases are spread when one percent of the pages is hot", test_wear },
 	{ "what can't be read fails by itself", test_unreadable },
+	{ "a block that failed is one after a clean stop", test_failed_stays },
 	{ "when memory fails nothing is lost", test_memory },
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
@@ -737,7 +822,7 @@ static bool fits(void (*test)(void))
 		return kind == NL_FTL_SPLIT;
 	if (kind != NL_FTL_SPLIT)
 		return true;
-	return test != test_clean_stop && test != test_part_twice &&
+	return test != test_clean_stop && test != test_part_twice && test != test_failed_stays &&
 	       !(test == test_nowait && rig_across);
 }
 
