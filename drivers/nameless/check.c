@@ -33,7 +33,7 @@ void nl_check_live(struct nl_checking *c, u32 ppn, u8 type, u32 lpn)
 				  nl_flash_peek(c->ftl->flash, ppn);
 	if (!oob || nl_oob_decode(c->ftl, oob, &rec))
 		nl_finding(c, "logical page %u: flash page %u has no record", lpn, ppn);
-	else if (rec.type != type || rec.lpn != lpn)
+	else if ((rec.type == NL_OOB_LOST ? NL_OOB_DATA : rec.type) != type || rec.lpn != lpn)
 		nl_finding(c, "logical page %u: flash page %u is type %u of %llu", lpn, ppn,
 			   rec.type, (unsigned long long)rec.lpn);
 }

@@ -339,6 +339,7 @@ void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 	stat->victims = ftl->victims;
 	stat->wear_swaps = ftl->wear_swaps;
 	stat->unreadable = ftl->blocks.unreadable;
+	stat->lost = ftl->lost;
 	memcpy(stat->merges, ftl->merges, sizeof(stat->merges));
 	stat->recovered_by_scan = ftl->scanned;
 	stat->recovery_ns = ftl->recovery_ns;

@@ -76,6 +76,7 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @victims: blocks that GC emptied
  * @wear_swaps: blocks that wear leveling emptied
  * @unreadable: erase blocks that GC leaves, as something live in them can't be read
+ * @lost: pages that could not be read when they were to be moved, and are marked so (hybrid)
  * @valid: blocks of the physical segment (nameless, as all that follow here)
  * @wasted: pages that were filled with nothing, for want of a write
  * @migrated: blocks that got another address
@@ -123,6 +124,7 @@ struct nl_ftl_stat {
 	u64 victims;
 	u64 wear_swaps;
 	u32 unreadable;
+	u64 lost;
 	u32 valid;
 	u64 wasted, migrated;
 	u32 waiting;

@@ -16,7 +16,9 @@
  * log block, and the blocks of trim records; each kind is freed before it takes one more. A merge
  * takes one more block until its sources are erased, and one is for the case that a program in
  * that one fails: so nl_ftl_min_blocks(). A cut in a merge leaves a block that holds copies only,
- * and of equal pages the scan takes the source, so it is free again.
+ * and of equal pages the scan takes the source, so it is free again. If it marked a page that can't
+ * be read the block is not free: then it is still the one that the merge took, until the start has
+ * merged that again, into the other one.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
@@ -256,6 +258,7 @@ static int nl_hybrid_open(struct nl_ftl *ftl, struct nl_io *io)
 	h->nr_free_slots = h->nr_log;
 	h->victim = NL_NONE;
 	h->seq_block = NL_NONE;
+	h->rest_block = NL_NONE;
 	r = nl_hybrid_alloc(h);
 	if (r)
 		return r;

@@ -35,10 +35,13 @@ struct nl_log_slot {
  * @seq_block: the sequential log block, NL_NONE
  * @seq_lbn: its logical block
  * @seq_closed: it is not to be gone on with
+ * @rest_block: a third block that is ordered by address, which a cut merge left; NL_NONE
+ * @rest_lbn: its logical block
  * @meta: blocks with trim records, the last one is filled
  * @meta_closed: it is not to be gone on with
  * @meta_used: of @meta
  * @source: of a merge: where each page of the logical block is
+ * @unread: of a merge: pages that could not be read, and have a mark in their place
  * @mapped: logical pages with a flash page
  */
 struct nl_hybrid {
@@ -59,10 +62,13 @@ struct nl_hybrid {
 	u32 seq_block;
 	u32 seq_lbn;
 	bool seq_closed;
+	u32 rest_block;
+	u32 rest_lbn;
 	u32 *meta;
 	u32 meta_used;
 	bool meta_closed;
 	u32 *source;
+	u32 unread;
 	u32 mapped;
 };
 

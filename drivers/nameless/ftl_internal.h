@@ -159,6 +159,7 @@ struct nl_ftl {
 	u8 *record;		/* one for programs: zeroes behind struct nl_oob */
 	u64 reads, writes, nr_trims, flushes, victims, wear_swaps;
 	u64 merges[NL_NR_MERGES];
+	u64 lost;		/* pages that were marked so since the start */
 	bool no_checkpoint;	/* one that is found at the start can't be true */
 	bool scanned;
 	u64 recovery_ns;
@@ -243,6 +244,11 @@ static inline bool nl_is_trimmed(const struct nl_ftl *ftl, u32 lpn)
 
 /* Write records of all that waits for one. */
 int nl_trims_sync(struct nl_ftl *ftl, struct nl_io *io);
+/* What the record of a chunk has to say now; its seq is to be given. */
+int nl_trims_record(struct nl_ftl *ftl, u32 chunk, struct nl_buf **buf, struct nl_rec *rec,
+		    u64 *when);
+/* It is in flash: what waited for it is unmapped, and the record before it is dead. */
+void nl_trims_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq);
 /* A record was found: does it replace the one known? */
 void nl_trims_found(struct nl_ftl *ftl, u32 ppn, const struct nl_rec *rec);
 /* A record was moved. */

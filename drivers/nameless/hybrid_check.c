@@ -65,7 +65,7 @@ static u32 nl_check_log(struct nl_checking *c, const struct nl_hybrid *h)
 
 static void nl_check_data(struct nl_checking *c, const struct nl_hybrid *h)
 {
-	u32 lbn, used = h->seq_block != NL_NONE, chained = 0;
+	u32 lbn, used = (h->seq_block != NL_NONE) + (h->rest_block != NL_NONE), chained = 0;
 
 	for (lbn = 0; lbn < h->nr_lbn; lbn++) {
 		chained += nl_check_chain(c, h, lbn);

@@ -36,21 +36,26 @@ u32 nl_hybrid_lookup(struct nl_ftl *ftl, u32 lpn)
 			return nl_entry_ppn(h, e);
 	if (h->seq_block != NL_NONE && h->seq_lbn == lbn)
 		ppn = nl_in_block(h, h->seq_block, lpn);
+	if (ppn == NL_UNMAPPED && h->rest_block != NL_NONE && h->rest_lbn == lbn)
+		ppn = nl_in_block(h, h->rest_block, lpn);
 	return ppn == NL_UNMAPPED ? nl_in_block(h, h->block[lbn], lpn) : ppn;
 }
 
 /*
- * What is live in a block that is ordered by address is nowhere else, so the order in which the
- * three are looked at makes no difference.
+ * What is live in a block that is ordered by address is nowhere else, so the order in which they
+ * are looked at makes no difference.
  */
 void nl_hybrid_lookup_all(struct nl_hybrid *h, u32 lbn, u32 *ppn)
 {
-	u32 seq = h->seq_lbn == lbn ? h->seq_block : NL_NONE, off, e;
+	u32 seq = h->seq_lbn == lbn ? h->seq_block : NL_NONE;
+	u32 rest = h->rest_lbn == lbn ? h->rest_block : NL_NONE, off, e;
 
 	for (off = 0; off < h->ftl.geo->pages; off++) {
 		ppn[off] = nl_in_block(h, h->block[lbn], off);
 		if (ppn[off] == NL_UNMAPPED)
 			ppn[off] = nl_in_block(h, seq, off);
+		if (ppn[off] == NL_UNMAPPED)
+			ppn[off] = nl_in_block(h, rest, off);
 	}
 	for (e = h->head[lbn]; e != NL_NONE; e = h->entry[e].next)
 		ppn[h->entry[e].lpn % h->ftl.geo->pages] = nl_entry_ppn(h, e);

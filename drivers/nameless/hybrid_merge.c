@@ -5,6 +5,12 @@
  * Whatever is merged, the block that is filled for it holds copies only until it is complete, and
  * only then are the sources erased; of equal pages the scan takes the source, so a merge that is
  * cut has not been, and its block is free again.
+ *
+ * A page that can't be read has NL_OOB_LOST in its place, or no merge of its logical block would
+ * ever end, and with it no write that waits for that. Nobody knows the number of the version that
+ * is lost, so this is a new one. It counts from then on, whatever becomes of the merge: a cut may
+ * leave a block that has nothing but such marks, beside two others of that logical block. The next
+ * start puts them together (nl_hybrid_recover()).
  */
 #include <linux/sched.h>
 #include "ftl_hybrid.h"
@@ -48,6 +54,24 @@ static u32 nl_merge_sources(struct nl_hybrid *h, u32 lbn)
 	return nr;
 }
 
+/* -EUCLEAN: it is another's, of a checkpoint that lied, and doesn't become this one's. */
+static int nl_merge_read(struct nl_hybrid *h, u64 lpn, u32 ppn, enum nl_cause cause, u64 *when,
+			 struct nl_buf **buf, struct nl_rec *rec)
+{
+	int r = nl_media_read(&h->ftl, ppn, cause, when, buf, rec);
+
+	if (r == -EIO) {
+		*buf = NULL;
+		*rec = (struct nl_rec){ .type = NL_OOB_LOST, .lpn = lpn, .seq = ++h->ftl.seq };
+		h->unread++;
+		return 0;
+	}
+	if (r || ((rec->type == NL_OOB_DATA || rec->type == NL_OOB_LOST) && rec->lpn == lpn))
+		return r;
+	nl_buf_put(*buf);
+	return -EUCLEAN;
+}
+
 /* Offset @off of a logical block to that page of @to: a copy, or a pad where there is nothing. */
 static int nl_merge_page(struct nl_hybrid *h, u32 lbn, u32 off, u32 to, enum nl_cause cause,
 			 u64 *when)
@@ -58,14 +82,9 @@ static int nl_merge_page(struct nl_hybrid *h, u32 lbn, u32 off, u32 to, enum nl_
 	int r = 0;
 
 	if (h->source[off] != NL_UNMAPPED)
-		r = nl_media_read(&h->ftl, h->source[off], cause, when, &buf, &rec);
+		r = nl_merge_read(h, lpn, h->source[off], cause, when, &buf, &rec);
 	if (r)
-		return r == -EIO ? -EUCLEAN : r;
-	/* Of a checkpoint that lied: what is not this page's doesn't become it. */
-	if (buf && (rec.type != NL_OOB_DATA || rec.lpn != lpn)) {
-		nl_buf_put(buf);
-		return -EUCLEAN;
-	}
+		return r;
 	rec.role = NL_ROLE_DATA;
 	r = nl_media_program(&h->ftl, nl_ppn(h->ftl.geo, to, off), cause, when, buf, &rec);
 	nl_buf_put(buf);
@@ -80,6 +99,7 @@ static int nl_merge_copy(struct nl_hybrid *h, u32 lbn, u32 from, u32 nr, u32 to,
 	u32 off;
 	int r = 0;
 
+	h->unread = 0;
 	for (off = from; off < nr && !r; off++) {
 		one = start;
 		r = nl_merge_page(h, lbn, off, to, cause, &one);
@@ -94,21 +114,27 @@ static int nl_merge_switch(struct nl_hybrid *h, u32 lbn, u32 from, u32 nr, u32 t
 			   enum nl_cause cause, u64 *when)
 {
 	u32 off, old = h->block[lbn], seq = h->seq_lbn == lbn ? h->seq_block : NL_NONE;
+	u32 rest = h->rest_lbn == lbn ? h->rest_block : NL_NONE;
 	int r = 0;
 
 	for (off = from; off < nr; off++)
 		if (h->source[off] != NL_UNMAPPED)
 			nl_hybrid_moved(h, lbn * h->ftl.geo->pages + off, h->source[off],
 					nl_ppn(h->ftl.geo, to, off));
+	h->ftl.lost += h->unread;
 	h->block[lbn] = to;
 	if (to != NL_NONE)
 		h->ftl.blocks.bk[to].use = NL_USE_DATA;
 	if (seq != NL_NONE)
 		h->seq_block = NL_NONE;
+	if (rest != NL_NONE)
+		h->rest_block = NL_NONE;
 	if (old != NL_NONE)
 		r = nl_hybrid_release(h, old, cause, when);
 	if (!r && seq != NL_NONE && seq != to)
 		r = nl_hybrid_release(h, seq, cause, when);
+	if (!r && rest != NL_NONE)
+		r = nl_hybrid_release(h, rest, cause, when);
 	return r;
 }
 

@@ -51,6 +51,30 @@ static int nl_meta_program(struct nl_hybrid *h, struct nl_buf *buf, struct nl_re
 	return r ? r : -EIO;
 }
 
+/* A record that can't be read: memory knows what it said, and there is a new one in its place. */
+static int nl_meta_renew(struct nl_hybrid *h, u32 from, u64 *when)
+{
+	struct nl_rec rec;
+	struct nl_buf *buf;
+	u32 chunk, to;
+	int r;
+
+	for (chunk = 0; chunk < h->ftl.trims.nr && h->ftl.trims.ppn[chunk] != from; chunk++)
+		;
+	if (chunk == h->ftl.trims.nr)
+		return -EUCLEAN;
+	r = nl_trims_record(&h->ftl, chunk, &buf, &rec, when);
+	if (r)
+		return r;
+	rec.seq = ++h->ftl.seq;
+	r = nl_meta_program(h, buf, &rec, when, &to);
+	nl_buf_put(buf);
+	if (r)
+		return r;
+	nl_trims_recorded(&h->ftl, chunk, to, rec.seq);
+	return 0;
+}
+
 static int nl_meta_move(struct nl_hybrid *h, u32 from, u64 *when)
 {
 	struct nl_rec rec;
@@ -58,8 +82,10 @@ static int nl_meta_move(struct nl_hybrid *h, u32 from, u64 *when)
 	u32 to;
 	int r = nl_media_read(&h->ftl, from, NL_FOR_META, when, &buf, &rec);
 
+	if (r == -EIO)
+		return nl_meta_renew(h, from, when);
 	if (r)
-		return r == -EIO ? -EUCLEAN : r;
+		return r;
 	/* Of a checkpoint that lied: only of a trim record is lpn the number of a chunk. */
 	if (rec.type != NL_OOB_TRIM || h->ftl.trims.ppn[rec.lpn] != from) {
 		nl_buf_put(buf);

@@ -4,6 +4,10 @@
  * whatever it was. A logical block may have two blocks that are ordered by address: its data
  * block, and the sequential log block or what a merge left; that one is not gone on with. Nor are
  * log blocks: their next page may be torn.
+ *
+ * There may be one more: a merge that came upon a page that can't be read, and was cut, left what
+ * says so; or what it had copied can't be read any more where it was. All of it is merged at once,
+ * so that it remains one, however often the power goes.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -20,12 +24,30 @@ static int nl_recover_data(struct nl_hybrid *h, u32 block)
 		h->block[lbn] = block;
 		return 0;
 	}
-	if (h->seq_block != NL_NONE)
+	if (h->seq_block == NL_NONE) {
+		h->seq_block = block;
+		h->seq_lbn = lbn;
+		h->seq_closed = true;
+		return 0;
+	}
+	if (h->rest_block != NL_NONE)
 		return -EUCLEAN;
-	h->seq_block = block;
-	h->seq_lbn = lbn;
-	h->seq_closed = true;
+	h->rest_block = block;
+	h->rest_lbn = lbn;
 	return 0;
+}
+
+/* For want of room it stays where it is, until a merge for another reason comes by. */
+static int nl_recover_rest(struct nl_hybrid *h, struct nl_io *io)
+{
+	u64 when = io->done;
+	int r;
+
+	if (h->rest_block == NL_NONE || h->ftl.state == NL_FTL_RO)
+		return 0;
+	r = nl_hybrid_full(h, h->rest_lbn, &when);
+	nl_io_wait(io, when);
+	return r == -ENOSPC ? 0 : r;
 }
 
 static int nl_recover_log(struct nl_hybrid *h, u32 block)
@@ -122,5 +144,5 @@ int nl_hybrid_recover(struct nl_hybrid *h, struct nl_io *io)
 	if (!r)
 		r = nl_recover_all(h, map, io);
 	kvfree(map);
-	return r;
+	return r ? r : nl_recover_rest(h, io);
 }

@@ -126,12 +126,26 @@ int nl_media_restore(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 	return r;
 }
 
+/* Does it only say that what it stands for is lost? Such a page is programmed without data. */
+static bool nl_media_is_lost(const struct nl_ftl *ftl, u32 ppn, const struct nl_buf *buf)
+{
+	const struct nl_oob *oob;
+
+	if (buf || ftl->config.p[NL_P_FTL] != NL_FTL_HYBRID)
+		return false;
+	oob = nl_flash_peek(ftl->flash, ppn);
+	return oob && oob->type == NL_OOB_LOST;
+}
+
+/* -EIO: it can't be read, or says that something else can't be; with @rec that is no error. */
 int nl_media_read(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 		  struct nl_buf **buf, struct nl_rec *rec)
 {
 	int r = nl_flash_read(ftl->flash, ppn, cause, when, buf, rec ? ftl->oob : NULL);
 
 	if (r == -ENODATA || r == -EBADMSG)
+		return -EIO;
+	if (!r && !rec && buf && nl_media_is_lost(ftl, ppn, *buf))
 		return -EIO;
 	if (r || !rec)
 		return r;
@@ -162,10 +176,11 @@ void nl_media_retired(struct nl_ftl *ftl, u32 block)
  */
 int nl_media_retire(struct nl_ftl *ftl, u32 block)
 {
+	struct nl_bk *bk = &ftl->blocks.bk[block];
 	int r;
 
 	nl_media_retired(ftl, block);
-	if (ftl->blocks.bk[block].live)
+	if (bk->live)
 		return 0;
 	r = nl_flash_mark_bad(ftl->flash, block);
 	if (r)

@@ -72,6 +72,8 @@ static bool nl_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
 			rec->lpn < round_up((u64)ftl->logical_pages, ftl->geo->pages));
 	case NL_OOB_TRIM:
 		return rec->lpn < ftl->trims.nr;
+	case NL_OOB_LOST:
+		return ftl->config.p[NL_P_FTL] == NL_FTL_HYBRID && rec->lpn < ftl->logical_pages;
 	case NL_OOB_NAMELESS:
 		return ftl->config.p[NL_P_FTL] == NL_FTL_NAMELESS;
 	case NL_OOB_MAP:

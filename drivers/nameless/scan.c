@@ -79,7 +79,7 @@ static int nl_scan_page(struct nl_scan *scan, u32 ppn, u64 *when)
 		bk->prev = rec.lpn;
 		bk->next = rec.type == NL_OOB_TRIM ? NL_SCAN_TRIM : rec.role;
 	}
-	if (rec.type == NL_OOB_DATA)
+	if (rec.type == NL_OOB_DATA || rec.type == NL_OOB_LOST)
 		return nl_scan_data(scan, ppn, &rec, when);
 	return rec.type == NL_OOB_TRIM ? nl_scan_trim(scan, ppn, &rec, when) : 0;
 }

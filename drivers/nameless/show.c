@@ -104,9 +104,9 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 			    stat.bad_blocks, stat.min_blocks, stat.victims, stat.wear_swaps);
 	at += sysfs_emit_at(page, at,
 			    "valid %u\nwasted %llu\nmigrated %llu\nwaiting %u\nstalled %llu\n"
-			    "stale %llu\nunreadable %u\nunlisted %llu\n", stat.valid, stat.wasted,
-			    stat.migrated, stat.waiting, stat.stalled, stat.stale, stat.unreadable,
-			    stat.unlisted);
+			    "stale %llu\nunreadable %u\nlost %llu\nunlisted %llu\n", stat.valid,
+			    stat.wasted, stat.migrated, stat.waiting, stat.stalled, stat.stale,
+			    stat.unreadable, stat.lost, stat.unlisted);
 	if (stat.map_max)
 		at += sysfs_emit_at(page, at,
 				    "map_chunks %u\nmap_max %u\nmap_resident %u\nmap_dirty %u\n"

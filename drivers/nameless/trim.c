@@ -100,8 +100,7 @@ static void nl_chunk_forget(struct nl_ftl *ftl, u32 chunk)
 	}
 }
 
-/* The record is in flash: what waited for it is unmapped, and the record before it is dead. */
-static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
+void nl_trims_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
 {
 	struct nl_trims *t = &ftl->trims;
 
@@ -112,29 +111,41 @@ static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
 	nl_chunk_forget(ftl, chunk);
 }
 
-static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
+int nl_trims_record(struct nl_ftl *ftl, u32 chunk, struct nl_buf **buf, struct nl_rec *rec,
+		    u64 *when)
 {
-	struct nl_rec rec = { .type = NL_OOB_TRIM, .lpn = chunk };
-	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes, ftl->flash->nowait);
-	u64 when = io->now;
-	u32 ppn;
 	int r = 0;
 
-	if (!buf)
+	*buf = nl_buf_alloc(ftl->geo->page_bytes, ftl->flash->nowait);
+	if (!*buf)
 		return -ENOMEM;
 	if (ftl->ops->loads)
-		r = ftl->ops->loads(ftl, chunk * ftl->trims.bits, nl_chunk_end(ftl, chunk), &when);
+		r = ftl->ops->loads(ftl, chunk * ftl->trims.bits, nl_chunk_end(ftl, chunk), when);
 	if (r) {
-		nl_buf_put(buf);
+		nl_buf_put(*buf);
 		return r;
 	}
-	nl_chunk_fill(ftl, chunk, nl_buf_data(buf));
-	rec.data_csum = nl_data_csum(ftl, buf);
+	nl_chunk_fill(ftl, chunk, nl_buf_data(*buf));
+	*rec = (struct nl_rec){ .type = NL_OOB_TRIM, .lpn = chunk };
+	rec->data_csum = nl_data_csum(ftl, *buf);
+	return 0;
+}
+
+static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
+{
+	u64 when = io->now;
+	struct nl_rec rec;
+	struct nl_buf *buf;
+	u32 ppn;
+	int r = nl_trims_record(ftl, chunk, &buf, &rec, &when);
+
+	if (r)
+		return r;
 	r = ftl->ops->append(ftl, buf, &rec, &when, &ppn);
 	nl_buf_put(buf);
 	if (r)
 		return r;
-	nl_chunk_recorded(ftl, chunk, ppn, rec.seq);
+	nl_trims_recorded(ftl, chunk, ppn, rec.seq);
 	nl_io_wait(io, when);
 	return 0;
 }

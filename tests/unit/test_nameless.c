@@ -3,7 +3,7 @@
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
-#include "ftl_internal.h"
+#include "ftl_hybrid.h"
 
 static enum nl_ftl_kind kind;
 
@@ -568,6 +568,221 @@ static void test_unreadable(void)
 	      met[IN_A_FAILED_BLOCK], kept, starts);
 }
 
+/* --- merges that meet what can't be read ------------------------------------------------------ */
+
+/* The power goes and comes: all that can be read is as old as a flush at most. */
+static void cut_but(struct rig *rig, u32 but)
+{
+	u32 i;
+	int r;
+
+	nl_flash_power_off(&rig->flash);
+	nl_ftl_destroy(rig->ftl);
+	nl_flash_power_on(&rig->flash);
+	r = rig_open(rig);
+	if (!CHECK(!r, "open after a cut: %d", r))
+		return;
+	rig_check(rig);
+	for (i = 0; i < rig->pages && !ktap_failing(); i++)
+		if (i != but)
+			rig_settle(rig, i);
+}
+
+/* Runs that end before their logical block does, one after the other. */
+static void write_runs(struct rig *rig, u32 nr, u32 but)
+{
+	u32 i, lpn;
+
+	for (i = 0; i < nr && !ktap_failing(); i++) {
+		lpn = rig_random(rig, rig->pages / 8) * 8;
+		do {
+			if (lpn == but)
+				break;
+			CHECK(!rig_write(rig, lpn, 0), "run %u, page %u", i, lpn);
+		} while (++lpn % 8 && rig_random(rig, 5));
+	}
+}
+
+/*
+ * A merge goes on over a page that can't be read: to read it is an error then, whoever moves it and
+ * however often the power goes, until it is written or trimmed; and that is so for no other page.
+ */
+static void test_merge_unreadable(void)
+{
+	u32 round, i, at, lost = 0;
+	u64 merges[NL_NR_MERGES] = { 0 };
+	struct nl_ftl_stat stat;
+	struct rig rig;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(kind, 1 + round % 3, 8, 64, round % 5);
+
+		rig_init(&rig, &config, 64, ktap_seed + round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 64; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		write_others(&rig, 50, 64, 64);
+		at = spoil(&rig, 0, round % 2 ? NL_USE_DATA : NL_USE_LOG);
+		CHECK(read_page(&rig, at) == -EIO);
+		for (i = 0; i < 30 && !ktap_failing(); i++) {
+			if (round % 4 < 2)
+				write_runs(&rig, 5, at);
+			write_others(&rig, 30, 64, at);
+			CHECK(read_page(&rig, at) == -EIO, "round %u, %u", round, i);
+		}
+		stat = stat_of(&rig);
+		CHECK(stat.lost == 1 && stat.bad_blocks == 0, "round %u: %llu", round,
+		      (unsigned long long)stat.lost);
+		lost += stat.lost;
+		for (i = 0; i < NL_NR_MERGES; i++)
+			merges[i] += stat.merges[i];
+		rig_check(&rig);
+		for (i = 0; i < 64 && !ktap_failing(); i++)
+			CHECK(i == at ? read_page(&rig, i) == -EIO : rig_read(&rig, i));
+		for (i = 0; i < 4 && !ktap_failing(); i++) {
+			if (i % 2)
+				CHECK(is_kept(&rig, at));
+			else
+				cut_but(&rig, at);
+			CHECK(read_page(&rig, at) == -EIO && !stat_of(&rig).lost, "%u", i);
+			write_others(&rig, 100, 64, at);
+		}
+		if (!ktap_failing()) {
+			CHECK(round % 3 ? !rig_write(&rig, at, 0) : !rig_trim(&rig, at, 1));
+			CHECK(!rig_flush(&rig));
+			rig_verify(&rig);
+			rig_crash(&rig);
+			steps(&rig, 300);
+		}
+		rig_destroy(&rig);
+	}
+	CHECK(lost == 40 && merges[NL_MERGE_SWITCH] && merges[NL_MERGE_PARTIAL] > 100 &&
+	      merges[NL_MERGE_FULL] > 100, "%u; %llu, %llu, %llu", lost,
+	      (unsigned long long)merges[0], (unsigned long long)merges[1],
+	      (unsigned long long)merges[2]);
+}
+
+/* Some page that was programmed can't be read any more. */
+static void spoil_any(struct rig *rig)
+{
+	u64 when = 0;
+	u32 i, ppn;
+
+	rig->flash.fail_read = 1;
+	for (i = 0; i < 10000 && rig->flash.fail_read; i++) {
+		ppn = rig_random(rig, rig->flash.geo.nr_pages);
+		nl_flash_read(&rig->flash, ppn, NL_FOR_HOST, &when, NULL, NULL);
+	}
+}
+
+/* The power comes, and goes under the start. */
+static void start_cut(struct rig *rig, u32 round, u64 at)
+{
+	int r;
+
+	nl_flash_power_off(&rig->flash);
+	if (rig->ftl)
+		nl_ftl_destroy(rig->ftl);
+	rig->ftl = NULL;
+	nl_flash_power_on(&rig->flash);
+	nl_flash_cut(&rig->flash, at, round % NL_NR_TEARS);
+	r = rig_open(rig);
+	nl_flash_power_on(&rig->flash);
+	if (r == -ESHUTDOWN)
+		r = rig_open(rig);
+	CHECK(!r, "round %u: %d", round, r);
+}
+
+/* Writes of all pages but one until the power goes. */
+static void write_to_cut(struct rig *rig, u32 round, u64 at, u32 but)
+{
+	u32 i, lpn;
+	int r;
+
+	nl_flash_cut(&rig->flash, at, round % NL_NR_TEARS);
+	for (i = 0; i < 300 && !rig->flash.off && !ktap_failing(); i++) {
+		lpn = rig_random(rig, rig->pages);
+		if (lpn == but)
+			continue;
+		r = rig_write(rig, lpn, 0);
+		CHECK(!r || r == -ESHUTDOWN, "round %u: page %u: %d", round, lpn, r);
+	}
+}
+
+/*
+ * The power goes in any operation of merges that meet such a page, and of the start after that; now
+ * and then another page can't be read any more then. There is a start, and it goes on. A mark that
+ * was made lasts, and nothing else is lost.
+ */
+static void test_merge_unreadable_cut(void)
+{
+	u32 round, at, i, cut, rests = 0, marks = 0;
+	bool marked, another;
+	struct rig rig;
+
+	for (round = 0; round < 600 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(kind, 1 + round % 3, 8, 64, round % 4);
+
+		rig_init(&rig, &config, 64, ktap_seed + round / 60);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 64; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		write_others(&rig, 50, 64, 64);
+		at = spoil(&rig, 0, round / 60 % 2 ? NL_USE_DATA : NL_USE_LOG);
+		marked = false;
+		another = false;
+		for (cut = 0; cut < 4 && !ktap_failing(); cut++) {
+			write_to_cut(&rig, round + cut, round % 60, at);
+			marked |= rig.ftl->lost;
+			if (cut == 1 && round % 5 == 0) {
+				spoil_any(&rig);
+				another = true;
+			}
+			start_cut(&rig, round + cut, cut ? rig_random(&rig, 12) : 1000);
+			if (ktap_failing())
+				break;
+			rests += !!stat_of(&rig).merges[NL_MERGE_FULL];
+			rig_check(&rig);
+			for (i = 0; i < 64 && !ktap_failing(); i++)
+				if (i == at || another)
+					CHECK(rig_is_own(&rig, i), "round %u: page %u", round, i);
+				else
+					rig_settle(&rig, i);
+			CHECK(!marked || another || read_page(&rig, at) == -EIO, "round %u", round);
+		}
+		marks += marked;
+		rig_destroy(&rig);
+	}
+	CHECK(rests > 20 && marks > 100, "%u, %u", rests, marks);
+}
+
+/* A trim record that can't be read is written again where it would have been moved. */
+static void test_record_unreadable(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 8, 4200, 2);
+	struct rig rig;
+	u32 i, ppn;
+	u64 when = 0;
+
+	rig_init(&rig, &config, 4200, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 4100; i < 4200; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	CHECK(!rig_trim(&rig, 4110, 70) && !rig_flush(&rig));
+	ppn = rig.ftl->trims.ppn[1];
+	rig.flash.fail_read = 1;
+	CHECK(nl_flash_read(&rig.flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+	for (i = 0; i < 100 && !ktap_failing(); i++) {
+		CHECK(!rig_write(&rig, i, 0) && !rig_trim(&rig, i, 1) && !rig_flush(&rig), "%u", i);
+		if (i == 50)
+			rig_trim(&rig, 4190, 1);	/* it may wait while that is written */
+	}
+	CHECK(rig.ftl->trims.ppn[1] != ppn);
+	rig_verify(&rig);
+	rig_crash(&rig);
+	rig_destroy(&rig);
+}
+
 /* What is live in a block of which a program failed is overwritten. */
 static void write_retired(struct rig *rig)
 {
@@ -802,6 +1017,9 @@ static const struct {
 	{ "erases are spread when one percent of the pages is hot", test_wear },
 	{ "what can't be read fails by itself", test_unreadable },
 	{ "a block that failed is one after a clean stop", test_failed_stays },
+	{ "a merge marks what can't be read, and goes on", test_merge_unreadable },
+	{ "so it is when the power goes under it", test_merge_unreadable_cut },
+	{ "a trim record that can't be read is written again", test_record_unreadable },
 	{ "when memory fails nothing is lost", test_memory },
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
@@ -814,10 +1032,13 @@ static const struct {
 
 /*
  * Metadata of its own is no checkpoint, and who is on the host waits for memory. Of what can't be
- * read names have tests of their own, and merges pass it by.
+ * read names have tests of their own, and so have merges.
  */
 static bool fits(void (*test)(void))
 {
+	if (test == test_merge_unreadable || test == test_merge_unreadable_cut ||
+	    test == test_record_unreadable)
+		return kind == NL_FTL_HYBRID;
 	if (test == test_unreadable && kind != NL_FTL_PAGE)
 		return kind == NL_FTL_SPLIT;
 	if (kind != NL_FTL_SPLIT)

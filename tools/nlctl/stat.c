@@ -262,6 +262,9 @@ static void print_blocks(json_t *stat)
 		printf("%llu free, %llu bad; ", number(stat, "free_blocks"),
 		       number(stat, "bad_blocks"));
 	printf("erased %llu to %llu times\n", number(erases, "least"), number(erases, "most"));
+	if (number(stat, "unreadable") || number(stat, "lost"))
+		printf("unread    %llu blocks left alone, %llu pages marked as lost\n",
+		       number(stat, "unreadable"), number(stat, "lost"));
 }
 
 static void print_ftl(json_t *stat)

@@ -15,6 +15,9 @@
  * the number of that chunk. A bit that is set says that no version of that logical page with a
  * lower @seq counts. A record of the same chunk with a higher @seq replaces it.
  *
+ * A page that could not be read when it was to be moved has NL_OOB_LOST in its place, which is a
+ * version like any other, newer than the one that it stands for: to read it is an error.
+ *
  * Zoned: page n of the zone's k-th block holds page n * blocks + k of the zone's address space,
  * which begins at a multiple of its size, a power of two; @aux is the number of blocks. NL_OOB_PAD
  * says that the zone was finished there. A bad block with records of a zone says that the zone is
@@ -58,6 +61,7 @@ enum nl_oob_type {
 	NL_OOB_NAMELESS = 5,	/* a block of the physical segment */
 	NL_OOB_MAP = 6,		/* nameless: a chunk of the virtual segment's map */
 	NL_OOB_SPLIT = 7,	/* split: metadata; @lpn is its index, @seq its generation */
+	NL_OOB_LOST = 8,	/* hybrid: a logical page whose content nobody could read */
 };
 
 enum nl_oob_role {
