@@ -30,6 +30,27 @@ machine "and nothing is left to recover" "
 	mount -t scmfs /dev/pmem0 \$b
 	! dmesg | grep -q 'scmfs: recovered'
 	diff -r drivers \$a/drivers
+	echo last >\$a/last
+	echo last >\$b/last
+	mount -o remount,ro \$a
+	mount -o remount,ro \$b"
+machine "nor when they were read-only as the power went" "
+	mount -t scmfs -o phys=512M,size=128M,ro none \$a
+	mount -t scmfs /dev/pmem0 \$b
+	! dmesg | grep -q 'scmfs: recovered'
+	diff -r drivers \$a/drivers
+	diff -r include \$b/include
+	[ \$(cat \$a/last \$b/last | tr -d '\\n') = lastlast ]
+	mount -o remount,rw \$a
+	mount -o remount,ro \$b
+	mount -o remount,rw \$b
+	echo more >>\$a/last
+	echo more >>\$b/last"
+machine "writable again they were in use" "
+	mount -t scmfs -o phys=512M,size=128M none \$a
+	mount -t scmfs /dev/pmem0 \$b
+	[ \$(dmesg | grep -c 'scmfs: recovered') = 2 ]
+	[ \$(cat \$a/last \$b/last | tr -d '\\n') = lastmorelastmore ]
 	rm -r \$a/drivers \$b/include
 	umount \$a \$b"
 done_rebooting

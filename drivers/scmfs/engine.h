@@ -187,12 +187,20 @@ int scmfs_open_beside(void *base, u64 size, unsigned int flags, const struct scm
 bool scmfs_damage_seen(const struct scmfs *fs);
 
 /*
- * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY is going to be changed
+ * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY, or has become read-only, is going
+ *	to be changed
  *
- * Nobody else is in the engine but to read. @reason as scmfs_probe() has it. Return: 0; -ENOMEM;
- * -EUCLEAN: the log; errors of scmfs_may_write().
+ * That it is in use is durable before anything else is stored. Nobody else is in the engine but to
+ * read. @reason as scmfs_probe() has it. Return: 0; -ENOMEM; -EUCLEAN: the log; errors of
+ * scmfs_may_write(). One that was writable before can always be.
  */
 int scmfs_make_writable(struct scmfs *fs, const char **reason);
+/*
+ * scmfs_make_read_only - nothing is stored any more, and it is marked clean as if it was closed
+ *
+ * Nobody else is in the engine but to read, and there is no inode without links.
+ */
+void scmfs_make_read_only(struct scmfs *fs);
 
 /*
  * scmfs_close - save the maps and mark it clean

@@ -65,6 +65,7 @@ struct scmfs_index_bucket {
  * @name_key: of directories' tables: nobody knows it who makes names
  * @log: undo log
  * @read_only: stores nothing
+ * @log_known: @log was used, or opened to be: it knows what it has not retired
  * @block_map: bit per block: used. With @unit_free and @wear under the lock of the block's unit;
  *	all of them are read without it, too
  * @nr_blocks: of the region
@@ -106,6 +107,7 @@ struct scmfs {
 	hsiphash_key_t name_key;
 	struct ek_undo *log;
 	bool read_only;
+	bool log_known;
 	unsigned long *block_map;
 	u16 *unit_free;
 	u64 *wear;

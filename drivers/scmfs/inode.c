@@ -15,7 +15,7 @@ struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino)
  */
 int scmfs_damaged(const struct scmfs *fs)
 {
-	if (fs->log && !fs->read_only && !scmfs_damage_seen(fs))
+	if (fs->log && !READ_ONCE(fs->read_only) && !scmfs_damage_seen(fs))
 		scmfs_write_word(&fs->state->error, 1);
 	return -EUCLEAN;
 }

@@ -5,7 +5,19 @@
  * Timeline: `clean` is zeroed durably before anything else is stored; so maps that it vouches for
  * are those of what is there. After a cut the log is replayed first: only then do the inodes tell
  * the truth. Then one pass over them marks what is used and frees orphans. Cut at any moment, all
- * of it can be begun again.
+ * of it can be begun again. Opening alone retires what a log has before it zeroes `clean`: that
+ * counts as done either way.
+ *
+ *	becoming read-only		a cut here
+ *	nobody stores any more		recovery
+ *	a fence: all stores		recovery
+ *	maps and wear are saved, a fence	recovery, which looks at no maps
+ *	`clean` is set, a fence		recovery, or none: the maps are those of what is there
+ *					none, until
+ *	becoming writable again
+ *	`clean` is zeroed, a fence	none, or recovery, which finds what the maps had
+ *	the log is replayed and opened	recovery
+ *	what it counts, and who writes	recovery
  */
 #include <linux/random.h>
 #include "engine_internal.h"
@@ -78,10 +90,18 @@ void scmfs_freeze(struct scmfs *fs)
 	scmfs_maps_save(fs);
 }
 
+/* From here on the maps on the media are out of date. */
 void scmfs_thaw(struct scmfs *fs)
 {
 	scmfs_write_word(&fs->state->clean, 0);
 	scm_fence();
+}
+
+/* Who reads may find damage meanwhile, which is noted no more. */
+void scmfs_make_read_only(struct scmfs *fs)
+{
+	WRITE_ONCE(fs->read_only, true);
+	scmfs_freeze(fs);
 }
 
 /* How many it says it has changes together with what they are: unlike, one of both is damaged. */
@@ -181,14 +201,14 @@ static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **re
 	return 0;
 }
 
-/* From here on the maps on the media are out of date. */
 static void begin_writing(struct scmfs *fs)
 {
-	scmfs_write_word(&fs->state->clean, 0);
+	scmfs_thaw(fs);
 	scmfs_write_word(&fs->state->mounts, scmfs_read(&fs->state->mounts) + 1);
 	scmfs_set_high(fs->state, fs->inode_high);
 	scm_fence();
 	fs->inode_durable = fs->inode_high;
+	fs->log_known = true;
 }
 
 static int open_log(struct scmfs *fs, struct ek_undo **log)
@@ -227,26 +247,43 @@ static int start(struct scmfs *fs, unsigned int flags, const struct scmfs_bad_li
 
 /*
  * Nothing is left to be undone, or it would not have been opened. What was done and is not retired
- * is, before words change that its log names.
+ * is, before words change that its log names. Without memory it is closed again: nothing has
+ * changed that the maps know of.
  */
-int scmfs_make_writable(struct scmfs *fs, const char **reason)
+static int renew_log(struct scmfs *fs, const char **reason)
 {
+	u64 clean = scmfs_read(&fs->state->clean);
 	struct scmfs_recovery rec;
 	struct ek_undo *log;
-	int r = scmfs_may_write(&fs->super, reason);
+	int r = replay_checked(fs, true, &rec);
 
 	if (r)
-		return r;
-	r = replay_checked(fs, false, &rec);
-	if (r)
 		return say(reason, "the undo log is damaged", r);
-	r = open_log(fs, &log);
-	if (r)
+	scmfs_thaw(fs);
+	r = replay(fs, false, &rec);
+	if (!r)
+		r = open_log(fs, &log);
+	if (r) {
+		scmfs_write_word(&fs->state->clean, clean);
+		scm_fence();
 		return say(reason, "no memory", r);
+	}
 	ek_undo_close(fs->log);
 	fs->log = log;
-	fs->read_only = false;
+	return 0;
+}
+
+/* One that was writable before has a log that knows what is not retired. */
+int scmfs_make_writable(struct scmfs *fs, const char **reason)
+{
+	int r = scmfs_may_write(&fs->super, reason);
+
+	if (!r && !fs->log_known)
+		r = renew_log(fs, reason);
+	if (r)
+		return r;
 	begin_writing(fs);
+	WRITE_ONCE(fs->read_only, false);
 	return 0;
 }
 

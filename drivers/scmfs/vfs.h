@@ -145,6 +145,7 @@ struct sfs_bad_part {
  * @ahead: files in RAM that may have blocks beyond their ends (vfs_room.c)
  * @making_room: they give these back, for one task after the other
  * @rooms_made: that they had some, so often
+ * @storing: shared: somebody stores of whom VFS doesn't know (vfs_remount.c)
  * @numbers: of files: who makes one has it shared until the file has an inode in RAM
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
@@ -179,6 +180,7 @@ struct sfs_sb {
 	struct list_head ahead;
 	struct mutex making_room;	/* see sfs_trim_noted(); for rooms_made */
 	u64 rooms_made;
+	struct rw_semaphore storing;	/* see vfs_remount.c */
 	struct rw_semaphore numbers;	/* see vfs_export.c */
 	spinlock_t windows_lock;	/* protects what follows up to windows_reclaimed */
 	struct list_head windows;
@@ -339,6 +341,12 @@ extern struct workqueue_struct *sfs_wq, *sfs_held_wq, *sfs_gc_wq;
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
 void sfs_region_detach(struct sfs_sb *s, struct super_block *sb);
 int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, bool recover);
+
+/* vfs_remount.c */
+bool sfs_try_begin_store(struct sfs_sb *s);
+void sfs_end_store(struct sfs_sb *s);
+int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc);
+int sfs_end_writing(struct sfs_sb *s, struct super_block *sb, bool forced);
 
 /* vfs_super.c */
 extern struct file_system_type sfs_type;

@@ -109,6 +109,18 @@ static const struct vm_operations_struct sfs_vm_ops = {
 	.pfn_mkwrite = sfs_fault,
 };
 
+/* Who maps it to read it is none of VFS' writers. */
+static bool sfs_begin_clean_tail(struct super_block *sb)
+{
+	if (sb_rdonly(sb))
+		return false;
+	sb_start_pagefault(sb);
+	if (sfs_try_begin_store(sfs_sb(sb)))
+		return true;
+	sb_end_pagefault(sb);
+	return false;
+}
+
 /*
  * What a cut has left behind the file's end is mapped with the last bytes of it: it goes before
  * the first mapping is made. Hardly any file has some, so who finds none waits for no thaw: to
@@ -124,18 +136,18 @@ static void sfs_look_behind_end(struct inode *inode)
 	down_read(&si->extents);
 	dirty = scmfs_tail_is_dirty(sfs_fs(inode), inode->i_ino);
 	up_read(&si->extents);
-	if (dirty && sb_rdonly(inode->i_sb))
+	if (dirty && !sfs_begin_clean_tail(inode->i_sb))
 		return;
-	if (dirty)
-		sb_start_pagefault(inode->i_sb);
 	down_write(&si->extents);
 	/* Who was first may have it mapped, and has stored there. */
 	if (dirty && !si->tail_known && !sfs_alive(inode))
 		scmfs_clean_tail(sfs_fs(inode), inode->i_ino);
 	WRITE_ONCE(si->tail_known, true);
 	up_write(&si->extents);
-	if (dirty)
-		sb_end_pagefault(inode->i_sb);
+	if (!dirty)
+		return;
+	sfs_end_store(sfs_sb(inode->i_sb));
+	sb_end_pagefault(inode->i_sb);
 }
 
 int sfs_mmap(struct file *file, struct vm_area_struct *vma)

@@ -77,12 +77,12 @@ static bool sfs_put_blocks(struct inode *inode)
 		sb_start_intwrite(sb);
 	else if (sb_rdonly(sb) || !sfs_has_room_ahead(inode) || !sb_start_intwrite_trylock(sb))
 		return false;
-	if (READ_ONCE(sfs_sb(sb)->writable)) {
-		if (nameless)
-			sfs_release_orphan(sfs_sb(sb), sfs_node(inode)->ino);
-		else
-			sfs_trim(inode);
-		free = nameless;
+	if (nameless && READ_ONCE(sfs_sb(sb)->writable)) {
+		sfs_release_orphan(sfs_sb(sb), sfs_node(inode)->ino);
+		free = true;
+	} else if (!nameless && sfs_try_begin_store(sfs_sb(sb))) {
+		sfs_trim(inode);
+		sfs_end_store(sfs_sb(sb));
 	}
 	sb_end_intwrite(sb);
 	return free;
@@ -411,43 +411,12 @@ static int sfs_get_tree(struct fs_context *fc)
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
-static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
-{
-	const char *reason;
-	int err;
-
-	if (s->shut)
-		return invalf(fc, "scmfs: it was shut down: unmount it and mount it again");
-	err = scmfs_make_writable(s->fs, &reason);
-	if (err)
-		errorf(fc, "scmfs: can't become writable: %s", reason);
-	else	/* pairs with sfs_tell_info(), which looks at the log that has been opened */
-		smp_store_release(&s->writable, true);
-	return err;
-}
-
 /* What nobody has said anything about stays: fsconfig() tells of what is to change alone. */
 static bool sfs_will_be_read_only(const struct fs_context *fc)
 {
 	bool said = fc->sb_flags_mask & SB_RDONLY;
 
 	return said ? fc->sb_flags & SB_RDONLY : sb_rdonly(fc->root->d_sb);
-}
-
-/*
- * Nobody writes any more, as VFS has seen to, nor does anything in the background after this. Room
- * ahead would stay in files that nobody may ever look at again, for lack of room or otherwise. If
- * it is forced those write on who have files open: what they are at work on is passed by.
- */
-static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb, bool forced)
-{
-	sfs_gc_forbid(s);
-	if (sb_rdonly(sb) || !READ_ONCE(s->writable))
-		return;
-	if (!forced)
-		sfs_trim_quiet(sb);
-	else if (sfs_make_room(sb, NULL))
-		sfs_made_room(sb);
 }
 
 /* Would they do, as it is now? */
@@ -496,9 +465,12 @@ static int sfs_reconfigure(struct fs_context *fc)
 			return err;
 	}
 	if (read_only)
-		sfs_end_writing(s, fc->root->d_sb, fc->sb_flags & SB_FORCE);
+		err = sfs_end_writing(s, fc->root->d_sb, fc->sb_flags & SB_FORCE);
+	else
+		sync_filesystem(fc->root->d_sb);
+	if (err)
+		return err;
 	fc->sb_flags |= SB_I_VERSION;	/* mount(2) asks for all that it doesn't name to go */
-	sync_filesystem(fc->root->d_sb);
 	sfs_set_named(s, &new->options);
 	sfs_set_acl_flag(fc->root->d_sb);
 	if (!read_only && !s->shut)
@@ -528,6 +500,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	INIT_LIST_HEAD(&s->ahead);
 	mutex_init(&s->making_room);
 	init_rwsem(&s->numbers);
+	init_rwsem(&s->storing);
 	sfs_bad_init(s);
 	sfs_options_init(&s->options);
 	sfs_gc_init(s);

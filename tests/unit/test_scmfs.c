@@ -2304,6 +2304,84 @@ static void made_writable(void)
 	tfs_free(&t);
 }
 
+static u64 clean_word(const void *mem)
+{
+	return le64_to_cpu(((const struct scmfs_state *)((const u8 *)mem + SCMFS_STATE_OFFSET))->clean);
+}
+
+/* It is as if it was closed, and nothing at all is stored until it is writable again. */
+static void made_read_only(void)
+{
+	struct scmfs_state *state;
+	struct scmfs *other;
+	struct scmfs_recovery rec;
+	const char *reason;
+	u8 *copy;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	state = (void *)(t.mem + SCMFS_STATE_OFFSET);
+	copy = aligned_alloc(4096, t.size);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino) && !tfs_write(&t, ino, 0, 5000, 7, 0));
+	CHECK(!clean_word(t.mem));
+	scmfs_make_read_only(t.fs);
+	CHECK(clean_word(t.mem));
+	memcpy(copy, t.mem, t.size);
+	CHECK(!scmfs_open(copy, t.size, SCMFS_OPEN_READ_ONLY, &other, &rec, &reason) && rec.clean, "%s", reason);
+	scmfs_abandon(other);
+	CHECK(!scmfs_open(copy, t.size, 0, &other, &rec, &reason) && rec.clean && !rec.undo.undone, "%s", reason);
+	scmfs_abandon(other);
+	/* damage is told, and not noted */
+	memcpy(copy, t.mem, t.size);
+	scmfs_inode(t.fs, ino)->magic ^= cpu_to_le16(1);
+	CHECK(scmfs_getattr(t.fs, ino, &(struct scmfs_attr){ 0 }) == -EUCLEAN && !scmfs_damage_seen(t.fs));
+	scmfs_inode(t.fs, ino)->magic ^= cpu_to_le16(1);
+	CHECK(!memcmp(copy, t.mem, t.size));
+	/* writable again it is in use, and goes on with its log */
+	CHECK(!scmfs_make_writable(t.fs, &reason) && !clean_word(t.mem));
+	CHECK(le64_to_cpu(state->mounts) == 2, "%llu", le64_to_cpu(state->mounts));
+	CHECK(!tfs_chmod(&t, "f", 0600) && !tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_unlink(&t, "f"));
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, &rec) && !rec.clean && rec.inodes == 2);
+	CHECK(tfs_find(&t, "f", &ino) == -ENOENT && !tfs_find(&t, "g", &ino));
+	tfs_check(&t);
+	/* closed while it is read-only, there is nothing to be stored */
+	scmfs_make_read_only(t.fs);
+	memcpy(copy, t.mem, t.size);
+	tfs_unmount(&t);
+	CHECK(!memcmp(copy, t.mem, t.size));
+	CHECK(!tfs_mount(&t, &rec) && rec.clean);
+	tfs_check(&t);
+	free(copy);
+	tfs_free(&t);
+}
+
+/* Without memory for the log it is as it was: closed. */
+static void not_made_writable(void)
+{
+	const char *reason = "";
+	u8 *copy;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	scmfs_node_clear(&t.node[1]);
+	tfs_unmount(&t);
+	copy = malloc(t.size);
+	CHECK(!scmfs_open(t.mem, t.size, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason), "%s", reason);
+	memcpy(copy, t.mem, t.size);
+	shim_alloc_failed = false;
+	shim_fail_alloc = 1;
+	CHECK(scmfs_make_writable(t.fs, &reason) == -ENOMEM && shim_alloc_failed && *reason);
+	shim_fail_alloc = 0;
+	CHECK(clean_word(t.mem) == clean_word(copy));
+	CHECK(!scmfs_make_writable(t.fs, &reason) && !clean_word(t.mem));
+	tfs_check(&t);
+	free(copy);
+	tfs_free(&t);
+}
+
 /* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
 static void unwritten(void)
 {
@@ -2829,6 +2907,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what is reserved as zeroes is zeroed once", zeroed_once);
 	ktap_run("scmfs: reserved room shows nothing that was behind the size", old_bytes_reserved);
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
+	ktap_run("scmfs: what becomes read-only is as if it was closed", made_read_only);
+	ktap_run("scmfs: what can't become writable stays closed", not_made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
 	ktap_run("scmfs: reserved room that is written in any order is one", written_in_any_order);

@@ -971,6 +971,89 @@ static void closing(void)
 	end(1);
 }
 
+/* Becoming read-only, and writable again. */
+static u8 *began;		/* with these contents */
+static u64 nr_clean, nr_in_use;
+
+static bool is_clean(const u8 *now)
+{
+	return ((const struct scmfs_state *)(now + SCMFS_STATE_OFFSET))->clean;
+}
+
+static void look_read_only(u8 *now, u32 point, void *arg)
+{
+	if (is_clean(now))
+		nr_clean++;
+	else
+		nr_in_use++;
+	CHECK(point < op_done || is_clean(now), "it is read-only, and in use");
+	look(now, point, arg);
+}
+
+/* Of all that a cut leaves nothing but the word itself has changed as long as it says "closed". */
+static void look_writable(u8 *now, u32 point, void *arg)
+{
+	if (is_clean(now)) {
+		nr_clean++;
+		CHECK(!memcmp(now, began, SIZE), "event %u: stored to, and not in use", point);
+	} else {
+		nr_in_use++;
+	}
+	look(now, point, arg);
+}
+
+static void begin_part(const char *name)
+{
+	strcpy(sequence, name);
+	nr_clean = nr_in_use = 0;
+	memcpy(began, t.mem, SIZE);
+	text_before = tfs_show(&t);
+	CHECK(!scm_record_start(&scm_log));
+}
+
+static void end_part(crash_look fn)
+{
+	u8 *start = malloc(SIZE);
+
+	op_done = scm_log.nr_events;
+	scm_record_stop();
+	CHECK(!scm_log.full);
+	text_after = tfs_show(&t);
+	memcpy(start, began, SIZE);
+	crash_cuts(&scm_log, start, 0, 300, fn, NULL);
+	CHECK(nr_clean && nr_in_use, "%s: %llu closed, %llu in use", sequence, nr_clean, nr_in_use);
+	free(start);
+	free(text_before);
+	free(text_after);
+}
+
+static void remounting(void)
+{
+	const char *reason;
+
+	begin(some_files);
+	rewind_base();
+	scm_log.base = t.mem;
+	began = malloc(SIZE);
+	CHECK(!create("n") && !tfs_unlink(&t, "a"));
+	begin_part("read-only");
+	scmfs_make_read_only(t.fs);
+	end_part(look_read_only);
+	begin_part("writable again");
+	CHECK(!scmfs_make_writable(t.fs, &reason) && !create("o"));
+	end_part(look_writable);
+	scmfs_make_read_only(t.fs);
+	tfs_crash(&t);
+	/* with a log that is not retired */
+	CHECK(!scmfs_open(t.mem, SIZE, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason), "%s", reason);
+	begin_part("writable, opened read-only");
+	CHECK(!scmfs_make_writable(t.fs, &reason) && !create("p"));
+	end_part(look_writable);
+	tfs_crash(&t);
+	free(began);
+	end(3);
+}
+
 int main(int argc, char **argv)
 {
 	int i;
@@ -990,5 +1073,6 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what is written in the same tick is there once it returns", ticks);
 	ktap_run("scmfs: a cut format is no file system or the new one", format);
 	ktap_run("scmfs: a cut while closing loses nothing", closing);
+	ktap_run("scmfs: nor does one while becoming read-only, and writable again", remounting);
 	return ktap_done();
 }

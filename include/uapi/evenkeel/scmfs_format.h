@@ -82,8 +82,8 @@ struct scmfs_super {
  * them had changed when power went, or a module from before `high_check` has changed it, inodes may
  * be used up to the super block's nr_inodes.
  *
- * `clean` is 0 while mounted. It is zeroed, durably, before anything else changes; it is set,
- * durably, after the maps are durable.
+ * `clean` is 0 while mounted and writable. It is zeroed, durably, before anything else changes; it
+ * is set, durably, after the maps are durable.
  */
 struct scmfs_state {
 	__le64	clean;			/* hash of the saved maps | 1 */

@@ -564,6 +564,14 @@ static void have_root(void) { fd = opened(".", O_RDONLY); }
 static void freeze(void) { NEED(!ioctl(fd, FIFREEZE, 0) && !ioctl(fd, FITHAW, 0)); }
 static void nothing(void) { }
 
+/* Read-only it is closed, and from then on it isn't, until it is unmounted. */
+static void read_only_and_back(void)
+{
+	NEED(!mount(NULL, ".", NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	NEED(!mount(NULL, ".", NULL, MS_REMOUNT, NULL));
+	append();
+}
+
 static void again(void)
 {
 	unmount_here();
@@ -654,6 +662,7 @@ const struct op ops[] = {
 	{ "sync", have_open_a, sync_all, close_it, NULL, CUT_ALONE },
 	{ "freeze and thaw", have_root, freeze, close_it, NULL, CUT_ALONE },
 	{ "unmount and mount", nothing, again, NULL, NULL, CUT_ALONE },
+	{ "read-only and back", have_a, read_only_and_back, close_last, NULL, 0 },
 };
 
 const unsigned int nr_ops = sizeof(ops) / sizeof(*ops);
