@@ -27,4 +27,7 @@ collect() { value gc $m moves --run; }
 ended() { value_is gc $m running false; }
 same() { aged check $m; }
 age() { aged make $m && value_is frag $m whole_units 0; }
+content() { dd if=$dev bs=1M iflag=direct status=none | md5sum; }
+# in_midst HOW: what midst does, once something has been moved; how much that was, into $moved
+in_midst() { moved=$(midst $m "$1") || { echo "$moved"; return 1; }; }
 begin() { umount $m 2>/dev/null; mkfs.scmfs -f -q $dev && at "${1:-defaults}" && age; }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -569,6 +570,7 @@ static void read_only_and_back(void)
 {
 	NEED(!mount(NULL, ".", NULL, MS_REMOUNT | MS_RDONLY, NULL));
 	NEED(!mount(NULL, ".", NULL, MS_REMOUNT, NULL));
+	fd = opened("a", O_RDWR | O_APPEND);
 	append();
 }
 
@@ -662,7 +664,7 @@ const struct op ops[] = {
 	{ "sync", have_open_a, sync_all, close_it, NULL, CUT_ALONE },
 	{ "freeze and thaw", have_root, freeze, close_it, NULL, CUT_ALONE },
 	{ "unmount and mount", nothing, again, NULL, NULL, CUT_ALONE },
-	{ "read-only and back", have_a, read_only_and_back, close_last, NULL, 0 },
+	{ "read-only and back", have_a, read_only_and_back, close_it, NULL, 0 },
 };
 
 const unsigned int nr_ops = sizeof(ops) / sizeof(*ops);
