@@ -139,6 +139,7 @@ struct sfs_bad_part {
  * @synchronous: what was fenced lasts, there is nothing for a device to flush
  * @options: what mount was told
  * @writable: the engine may store
+ * @was_writable: or could, since it was mounted: its log stays the one it is
  * @shut: nothing is done any more (vfs_shutdown.c)
  * @saved: frozen, and the media says that it was closed
  * @ahead_lock: for the list of such files
@@ -174,6 +175,7 @@ struct sfs_sb {
 	bool synchronous;
 	struct sfs_options options;
 	bool writable;
+	bool was_writable;
 	bool shut;
 	bool saved;
 	spinlock_t ahead_lock;	/* for ahead */

@@ -53,7 +53,7 @@ static int sfs_tell_info(struct inode *inode, union sfs_told *told)
 	if (!ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
 		return 0;
 	info->flags = SCMFS_INFO_ADMIN;
-	if (smp_load_acquire(&s->writable)) {	/* becoming that replaces the log */
+	if (smp_load_acquire(&s->was_writable)) {	/* becoming that replaces the log */
 		info->ram = scmfs_memory(s->fs);
 		info->log_ram = scmfs_log_memory(s->fs);
 	}

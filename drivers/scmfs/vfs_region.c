@@ -407,6 +407,7 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 		infof(fc, "scmfs: recovered: %u transactions undone, %llu of %llu inodes orphans",
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);
 	s->writable = !read_only;
+	s->was_writable = s->writable;
 	sfs_bad_begin(s);
 	if (!recovery.clean && s->writable)
 		scmfs_trim_all(s->fs);

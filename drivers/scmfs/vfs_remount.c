@@ -89,8 +89,9 @@ int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
 		errorf(fc, "scmfs: can't become writable: its device can't flush");
 		return err;
 	}
+	WRITE_ONCE(s->writable, true);
 	/* pairs with sfs_tell_info(), which looks at the log that has been opened */
-	smp_store_release(&s->writable, true);
+	smp_store_release(&s->was_writable, true);
 	return 0;
 }
 
@@ -114,7 +115,7 @@ static int sfs_make_read_only(struct sfs_sb *s, struct super_block *sb)
 	if (!err || READ_ONCE(s->shut))
 		return err;
 	if (!scmfs_make_writable(s->fs, &reason))
-		smp_store_release(&s->writable, true);	/* see sfs_make_writable() */
+		WRITE_ONCE(s->writable, true);
 	return err;
 }
 

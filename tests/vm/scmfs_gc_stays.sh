@@ -221,19 +221,19 @@ is_closed() {
 # It was in its midst if there is something left to do once it is writable again.
 caught=0
 remounts() {
-	local i before done
+	local i before so_far
 	for i in 1 2 3; do
 		begin gc=on,gc_cold=0 && in_midst read-only || return
 		ended || { echo "at work"; return 1; }
 		value gc $m moves || return
-		done=$value
+		so_far=$value
 		before=$(content)
 		is_closed || return
 		nap 0.2
 		[ "$(content)" = "$before" ] || { echo "stored while read-only"; return 1; }
-		same && value_is gc $m moves "$done" && mount -o remount,rw $m && collect && is_whole x && is_whole y &&
+		same && value_is gc $m moves "$so_far" && mount -o remount,rw $m && collect && is_whole x && is_whole y &&
 			value gc $m moves || return
-		[ "$value" -le "$done" ] || caught=$((caught + 1))
+		[ "$value" -le "$so_far" ] || caught=$((caught + 1))
 	done
 }
 check "read-only at any time, nothing is stored" remounts

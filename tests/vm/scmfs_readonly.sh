@@ -77,7 +77,7 @@ sync
 echo 2 >/proc/sys/vm/drop_caches
 fsfreeze -f $m
 fsfreeze -u $m
-check "asked for what it is like" scmfsctl usage $m
+check "asked for it, it knows what its log takes" eval "scmfsctl usage --json $m >$seen && [ \$(json $seen log_ram_bytes) -gt 0 ]"
 check_fails "it is not written to" "Read-only" touch $m/d/20
 check "read-only once more" ro
 copy
