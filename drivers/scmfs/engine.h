@@ -187,8 +187,8 @@ int scmfs_open_beside(void *base, u64 size, unsigned int flags, const struct scm
 bool scmfs_damage_seen(const struct scmfs *fs);
 
 /*
- * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY, or has become read-only, is going
- *	to be changed
+ * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY, or has become read-only, is
+ *	going to be changed
  *
  * That it is in use is durable before anything else is stored. Nobody else is in the engine but to
  * read. @reason as scmfs_probe() has it. Return: 0; -ENOMEM; -EUCLEAN: the log; errors of
