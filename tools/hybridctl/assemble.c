@@ -13,6 +13,7 @@
 #include "lock.h"
 #include "msg.h"
 #include "pool.h"
+#include "sought.h"
 #include "status.h"
 #include "store_io.h"
 #include "table.h"
@@ -244,6 +245,12 @@ static void settle(void)
 	free(made);
 }
 
+static void note_activated(const struct pool *p)
+{
+	note_made(name_for(p));
+	sought_and_found(p->uuid);
+}
+
 /* With its lock. */
 static int activate_locked(const struct pool *p)
 {
@@ -260,7 +267,7 @@ static int activate_locked(const struct pool *p)
 		if (dm_create(name_for(p), uuid, facts.sectors, params, &why))
 			err = refused(p, facts.policy, why);
 		else
-			note_made(name_for(p));
+			note_activated(p);
 		free(why);
 		free(params);
 		free(uuid);
@@ -391,6 +398,13 @@ static void tell_left_out(const struct pool *p, const struct pool *here)
 			     p->name, k, here->meta[k].path, p->active, here->meta[k].path);
 }
 
+/* The events of those that can't be looked at now, and were known before, are to ask again. */
+static void tell_missing(const struct pool *p, const char *missing)
+{
+	sought_in_vain(p->uuid);
+	note("%s: %s not there yet", p->name, missing);
+}
+
 /*
  * Devices appear one by one, and in no order: each of them asks, the last one finds the pool
  * complete. Two that appear at a time are kept apart by the lock.
@@ -430,7 +444,7 @@ static int assemble_with(const struct pools *pools, const char *path)
 		if (p->active)
 			tell_left_out(p, &here.pool[i]);
 		if (missing && !pool_lacks_stale_only(p))
-			note("%s: %s not there yet", p->name, missing);
+			tell_missing(p, missing);
 		else if (activate(p))
 			ret = EXIT_FAILED;
 		free(missing);

@@ -12,6 +12,7 @@
 #include "owner.h"
 #include "quote.h"
 #include "signature.h"
+#include "sought.h"
 
 static const char *name_of(const struct ek_label_info *info, char name[EK_NAME_SIZE])
 {
@@ -29,13 +30,26 @@ static void print_property(const char *key, const char *value)
 	putchar('\n');
 }
 
-static void print_udev(const struct ek_label_info *info, const char *was)
+/*
+ * Has it been looked for before, or is it none that starts a volume?  A snapshot that is made of a
+ * member doesn't start what was stopped for that.
+ */
+static bool starts_none(const struct bdev *dev, const struct ek_label_info *info, const char *was)
+{
+	char uuid[UUID_TEXT];
+
+	if (!strcmp(was, uuid_text(uuid, info->pool_uuid)) && !is_sought(info->pool_uuid))
+		return true;
+	return dev->rdev && bdev_is_snapshot(dev->rdev);
+}
+
+static void print_udev(const struct bdev *dev, const struct ek_label_info *info, const char *was)
 {
 	char name[EK_NAME_SIZE], uuid[UUID_TEXT];
 
 	print_property("EVENKEEL_UUID", uuid_text(uuid, info->pool_uuid));
 	print_property("EVENKEEL_NAME", name_of(info, name));
-	if (!strcmp(was, uuid))
+	if (starts_none(dev, info, was))
 		print_property("EVENKEEL_KNOWN", "1");
 	/* As for members of md and LVM: what libblkid may have seen in their data is not there. */
 	puts("ID_FS_USAGE=raid\nID_FS_TYPE=evenkeel_member");
@@ -122,7 +136,7 @@ static int identify(const struct bdev *dev, bool udev, const char *was)
 	if (!nr)
 		return fail("%s: no label of a hybrid volume", dev->path);
 	if (udev)
-		print_udev(&area[0].info, was);
+		print_udev(dev, &area[0].info, was);
 	else
 		print_areas(dev, area, nr);
 	return EXIT_OK;

@@ -23,17 +23,16 @@
 #include "lock.h"
 #include "msg.h"
 
-#define DIRECTORY	"/run/hybridctl"
 #define HOLDER_TEXT	64
 
 static int pool_fd = -1, devices_fd = -1;
 
 static int open_lock(const char *file)
 {
-	char *path = xasprintf(DIRECTORY "/%s", file);
+	char *path = xasprintf(LOCK_DIRECTORY "/%s", file);
 	int fd = -1;
 
-	if (!mkdir(DIRECTORY, 0700) || errno == EEXIST)
+	if (!mkdir(LOCK_DIRECTORY, 0700) || errno == EEXIST)
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	free(path);
 	return fd;
@@ -88,7 +87,7 @@ static int get(int *slot, const char *file, const char *what, bool wait)
 	if (fd < 0 && geteuid())
 		return 0;
 	if (err != -EBUSY)
-		fail("%s: can't be locked: " DIRECTORY "/%s: %s", what, file, strerror(-err));
+		fail("%s: can't be locked: " LOCK_DIRECTORY "/%s: %s", what, file, strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#define LOCK_DIRECTORY	"/run/hybridctl"	/* what an initial file system leaves there stays */
+
 /*
  * Waits, with a line on standard error, while another has it.  EXIT_OK, or EXIT_FAILED with the
  * reason printed, also when interrupted (interrupt.h).  One pool at a time.

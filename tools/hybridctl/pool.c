@@ -375,7 +375,7 @@ struct scan {
 	unsigned int nr_passed;
 	dev_t *seen;
 	unsigned int nr_seen;
-	dev_t *to_come;		/* of udev's, with events of their own */
+	dev_t *to_come;		/* of udev's, with events of their own; or private */
 	unsigned int nr_to_come;
 };
 
@@ -407,30 +407,59 @@ static bool is_on_live(const struct scan *scan, dev_t upper, dev_t lower)
 	return false;
 }
 
+/* Of these devices one that lies on it; 0: none. */
+static dev_t above_among(const struct scan *scan, const dev_t *list, unsigned int nr, dev_t rdev)
+{
+	for (; nr; nr--, list++)
+		if (bdev_is_above(*list, rdev) && !is_on_live(scan, *list, rdev))
+			return *list;
+	return 0;
+}
+
+static void tell_hidden(const struct bdev *dev, dev_t by, const char *how)
+{
+	struct area area[AREA_MAX];
+	int head_err;
+	char *path;
+
+	if (quiet || area_find(dev, area, &head_err) <= 0)
+		return;
+	path = bdev_path(by);
+	warn("%s: passed over, as %s %s", dev->path, path, how);
+	free(path);
+}
+
 /*
- * What lies on it counts, also if that can't be looked at now: a volume with what is beneath in it
- * would go past multipath, or past a layer that is suspended to be changed.
+ * What lies on it counts, also if that can't be looked at now, or is not to be yet: a volume with
+ * what is beneath in it would go past multipath, or past a layer that is suspended to be changed.
+ * The kernel's claims don't prevent that: all of device-mapper's are one holder's.  A partition
+ * can't be used while its disk is, and what is above that shows the same.
  */
 static bool is_hidden(const struct scan *scan, const struct bdev *dev)
 {
-	struct area area[AREA_MAX];
-	unsigned int i;
-	int head_err;
-	char *upper;
+	dev_t disk = bdev_disk(dev->rdev), by;
 
-	for (i = 0; i < scan->nr_passed; i++) {
-		if (!bdev_is_above(scan->passed[i], dev->rdev) ||
-		    is_on_live(scan, scan->passed[i], dev->rdev))
-			continue;
-		if (!quiet && area_find(dev, area, &head_err) > 0) {
-			upper = bdev_path(scan->passed[i]);
-			warn("%s: passed over, as %s lies on it and can't be looked at", dev->path,
-			     upper);
-			free(upper);
-		}
+	by = above_among(scan, scan->passed, scan->nr_passed, dev->rdev);
+	if (by) {
+		tell_hidden(dev, by, "lies on it and can't be looked at");
+		return true;
+	}
+	by = above_among(scan, scan->to_come, scan->nr_to_come, dev->rdev);
+	if (by) {
+		tell_hidden(dev, by, "lies on it, which udev has yet to look at or keeps private");
+		return true;
+	}
+	if (disk != dev->rdev && bdev_has_holders(disk)) {
+		tell_hidden(dev, disk, "is in use as a whole");
 		return true;
 	}
 	return false;
+}
+
+/* Its origin may be there and yet to come, and then this one would be taken for it. */
+static bool is_snapshot(const struct scan *scan, dev_t rdev)
+{
+	return scan->with && bdev_is_snapshot(rdev);
 }
 
 static int look_at(struct scan *scan, const struct bdev *dev)
@@ -438,7 +467,7 @@ static int look_at(struct scan *scan, const struct bdev *dev)
 	int err;
 
 	/* Who asks what is there at all is told of it. */
-	if (!scan->owned && is_hidden(scan, dev))
+	if (!scan->owned && (is_hidden(scan, dev) || is_snapshot(scan, dev->rdev)))
 		return 0;
 	return scan->owned ? pools_add(scan->pools, dev, &err) :
 			     pools_add_unowned(scan->pools, dev);
@@ -538,8 +567,9 @@ static void scan_device(void *ctx, dev_t rdev)
 	for (i = 0; i < scan->nr_unfinished; i++)
 		if (makedev(scan->unfinished[i].major, scan->unfinished[i].minor) == rdev)
 			return;
-	/* It may turn out to be a path, or a leg. Its own event looks for its pool again. */
-	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev)) {
+	/* It may turn out to be a path, or a leg, or is one. Its own event looks for its pool. */
+	if (scan->with && rdev != scan->with &&
+	    (udev_db_is_to_come(rdev) || udev_db_is_private(rdev))) {
 		append(&scan->to_come, &scan->nr_to_come, rdev);
 		return;
 	}

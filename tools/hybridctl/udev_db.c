@@ -42,3 +42,9 @@ bool udev_db_is_to_come(dev_t rdev)
 	/* The time at which it was first looked at. */
 	return !access("/run/udev/control", F_OK) && !has_line(rdev, "I:", false);
 }
+
+bool udev_db_is_private(dev_t rdev)
+{
+	return udev_db_is(rdev, "DM_UDEV_DISABLE_OTHER_RULES_FLAG", "1") ||
+	       udev_db_is(rdev, "SYSTEMD_READY", "0");
+}
