@@ -143,7 +143,7 @@ check "it is there" is_there
 on_these "beside a snapshot"
 check "stop" stopped
 
-check "a device that a rule keeps from others" map private "0 $size linear /dev/emudisk/a 0"
+check "a device that a rule keeps from others" map private "0 $size linear /dev/emudisk/e 0"
 check_fails "is not looked at" "" eval 'udevadm info --query=property /dev/mapper/private | grep ^EVENKEEL'
 check "it goes" unmap private
 
