@@ -164,7 +164,8 @@ check "which holds" eval 'udevadm trigger --settle --action=change /dev/mapper/l
 
 check "a disk with a partition" eval 'table f && blockdev --rereadpt /dev/emudisk/f && udevadm settle && test -b /dev/emudisk/f1'
 over_comes() {
-	map over "0 $(sectors /dev/emudisk/f) multipath 2 queue_mode bio 0 1 1 round-robin 0 1 1 /dev/emudisk/f 1" && map over1 "0 96256 linear /dev/mapper/over 2048"
+	map over "0 $(sectors /dev/emudisk/f) multipath 2 queue_mode bio 0 1 1 round-robin 0 1 1 /dev/emudisk/f 1" &&
+		map over1 "0 96256 linear /dev/mapper/over 2048"
 }
 check "multipath over the disk, and its partition" over_comes
 check "a volume on that" hybridctl create v /dev/mapper/over1 --extent 64K --set commit_ms=50
