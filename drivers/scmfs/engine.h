@@ -554,7 +554,11 @@ int scmfs_map_part(struct scmfs *fs, u64 ino, u64 offset, u64 end, struct scmfs_
 int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
 		 bool *unwritten);
 
-/* scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S] */
+/*
+ * scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S]
+ *
+ * All that a file can have if its extents can't be read: who grows it past some is to be refused.
+ */
 u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
 
 #define SCMFS_WRITE_ATOMIC	0x1	/* data=atomic: into new blocks, which replace the old */

@@ -142,6 +142,8 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 		if (!s.left)
 			cond_resched();
 	}
+	if (s.error)	/* nobody can say what there is not */
+		end = SCMFS_MAX_FILE_BLOCKS;
 	return end << SCMFS_BLOCK_SHIFT;
 }
 

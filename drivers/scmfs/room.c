@@ -222,8 +222,8 @@ int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 	if (offset >= end || offset + len < offset)
 		return 0;
 	whole_blocks(inode, offset, end, &from, &to);
-	scmfs_zero_mapped(fs, inode, offset, min(from, end));
-	if (to < end)
-		scmfs_zero_mapped(fs, inode, to, end);
-	return scmfs_cut_range(fs, ino, block_of(from), block_of(to - from), &now);
+	r = scmfs_zero_mapped(fs, inode, offset, min(from, end));
+	if (!r && to < end)
+		r = scmfs_zero_mapped(fs, inode, to, end);
+	return r ? r : scmfs_cut_range(fs, ino, block_of(from), block_of(to - from), &now);
 }

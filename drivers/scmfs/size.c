@@ -206,11 +206,13 @@ static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
 		  const struct scmfs_attr *attr, unsigned int mask, u64 zeroed)
 {
 	u64 old = scmfs_read(&inode->size), size = attr->size;
-	int r;
+	int r = 0;
 
-	if (size > old)		/* before the size shows it */
-		scmfs_zero_mapped(fs, inode, old, min(zeroed, round_up(size, SCMFS_BLOCK_SIZE)));
-	r = set_size(fs, inode, ino, attr, mask);
+	if (size > old)		/* before the size shows it: what can't be zeroed is not shown */
+		r = scmfs_zero_mapped(fs, inode, old,
+				      min(zeroed, round_up(size, SCMFS_BLOCK_SIZE)));
+	if (!r)
+		r = set_size(fs, inode, ino, attr, mask);
 	if (r || size > old)
 		return r;
 	if (in_block(size)) {

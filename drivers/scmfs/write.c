@@ -230,17 +230,19 @@ static int limit_atomic(struct scmfs *fs, struct scmfs_inode *inode, struct scmf
 
 /*
  * Nothing of former use may show up between the old size and the new one, nor in the last block
- * behind it.
+ * behind it: the size does not pass what can't be zeroed.
  */
-static void zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
+static int zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
 {
 	u64 size = scmfs_read(&inode->size), end = w->offset + w->len;
+	int r;
 
 	if (w->flags & SCMFS_WRITE_KEEP_SIZE || end <= size)
-		return;
-	scmfs_zero_mapped(fs, inode, size, w->offset);
-	if (in_block(end) && round_down(end, SCMFS_BLOCK_SIZE) >= size)
-		scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
+		return 0;
+	r = scmfs_zero_mapped(fs, inode, size, w->offset);
+	if (!r && in_block(end) && round_down(end, SCMFS_BLOCK_SIZE) >= size)
+		r = scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
+	return r;
 }
 
 static void start(struct scmfs_write *w, u64 ino, u64 offset, u64 len, unsigned int flags)
@@ -289,8 +291,10 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	if (!w->nr)
 		return r;
 	w->len = at - offset;
-	zero_gap(fs, inode, w);
-	return 0;
+	r = zero_gap(fs, inode, w);
+	if (r)
+		give_up(fs, w);
+	return r;
 }
 
 /*
@@ -334,7 +338,7 @@ static int shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 					      round_up(end, SCMFS_BLOCK_SIZE));
 		} else if (end > scmfs_read(&inode->size)) {
 			/* Room ahead has what was there before: the size shows it to mappings. */
-			scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
+			r = scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
 		}
 	}
 	w->len = done;

@@ -1336,6 +1336,84 @@ static void bad_is_untouched(void)
 	tfs_free(&t);
 }
 
+#define OLD_BYTE 0xaa	/* of another file, which has gone */
+
+/*
+ * In what that file has left, one of more extents than an inode has: the block where the rest of
+ * them are goes bad, in which there is block 18, the last one, which is written in part. Behind it
+ * there is one of room ahead, or with @reserved some that are unwritten. Without @indexed nobody
+ * remembers what has been in the bad block. Return: the file.
+ */
+static u64 make_bad_map(bool reserved, bool indexed)
+{
+	u64 ino, old, i;
+
+	tfs_make(&t, 4 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "old", S_IFREG | 0600, NULL, &old));
+	for (i = 0; !tfs_write(&t, old, i << 16, 1 << 16, OLD_BYTE, 0); i++)
+		;
+	CHECK(i > 55);
+	CHECK(!tfs_unlink(&t, "old"));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < 9; i++)
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 1, 0));
+	if (reserved)
+		CHECK(!scmfs_reserve(t.fs, ino, 44 * 4096, 16 * 4096, SCMFS_RESERVE_KEEP_SIZE, ++t.now));
+	CHECK(!tfs_write(&t, ino, 17 * 4096, 4096 + 100, 2, 0));
+	CHECK(!scmfs_punch(t.fs, ino, 0, 4096, ++t.now));
+	CHECK(!tfs_write(&t, ino, 18 * 4096 + 100, 10, 3, SCMFS_WRITE_ATOMIC));
+	CHECK(scmfs_mapped_size(t.fs, ino) > 19 * 4096, "nothing behind it: this shows nothing");
+	CHECK(!scmfs_set_bad(t.fs, scmfs_read(&scmfs_inode(t.fs, ino)->map) << 12, 4096));
+	if (!indexed)
+		scmfs_forget(t.fs, ino);
+	return ino;
+}
+
+enum grow_by { BY_TRUNCATE, BY_TRUNCATE_FAR, BY_WRITE, BY_WRITE_FAR, BY_RESERVE, GROW_WAYS };
+
+static int grow_by(u64 ino, enum grow_by how)
+{
+	u64 near = 19 * 4096 + 4000, far = 40 * 4096;
+
+	switch (how) {
+	case BY_TRUNCATE:
+		return scmfs_truncate(t.fs, ino, near, ++t.now);
+	case BY_TRUNCATE_FAR:
+		return scmfs_truncate(t.fs, ino, far, ++t.now);
+	case BY_WRITE:
+		return tfs_write(&t, ino, near, 10, 4, 0);
+	case BY_WRITE_FAR:
+		return tfs_write(&t, ino, far, 10, 4, 0);
+	default:
+		return scmfs_reserve(t.fs, ino, far, 4096, 0, ++t.now);
+	}
+}
+
+/* What can't be found can't be zeroed: the size does not grow over it, nor over what is behind it. */
+static void bad_is_not_grown_over(void)
+{
+	u64 size = 18 * 4096 + 110, ino, before, i;
+	struct scmfs_attr a;
+	u8 is[4096];
+	u32 n;
+	int r;
+
+	for (n = 0; n < 4 * GROW_WAYS && !ktap_failing(); n++) {
+		ino = make_bad_map(n & 1, n & 2);
+		before = stat_now().free;
+		r = grow_by(ino, n / 4);
+		CHECK(r == -EIO, "%u: %d", n, r);
+		CHECK(!scmfs_getattr(t.fs, ino, &a) && a.size == size, "%u: %llu", n, a.size);
+		CHECK(n / 4 == BY_RESERVE || stat_now().free >= before, "%u: blocks of it are lost", n);
+		for (i = 0; i < a.size; i += sizeof(is))
+			if (!tfs_read(&t, ino, i, min_t(u64, a.size - i, sizeof(is)), is))
+				CHECK(!memchr(is, OLD_BYTE, min_t(u64, a.size - i, sizeof(is))), "%u", n);
+		CHECK(!scmfs_damage_seen(t.fs));
+		tfs_crash(&t);
+		free(t.mem);
+	}
+}
+
 /* data=atomic has to copy what it does not cover; unwritten blocks are zeroed around a write. */
 static void bad_edges(void)
 {
@@ -2877,6 +2955,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);
+	ktap_run("scmfs: nor does a size grow over what can't be zeroed", bad_is_not_grown_over);
 	ktap_run("scmfs: nor copies from it", bad_edges);
 	ktap_run("scmfs: nor is it given to anybody", bad_is_aside);
 	ktap_run("scmfs: bad memory in a directory costs the names that are there", bad_directory);
