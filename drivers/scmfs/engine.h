@@ -555,6 +555,16 @@ int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_se
 		 bool *unwritten);
 
 /*
+ * scmfs_each_written - the written blocks of a range that anybody could take out of the file [S]
+ *
+ * From @offset's block to that of the byte before @end, in no order, until @fn returns false. What
+ * can't be read, or is damaged, is passed over; of what is left all is told that cutting, moving
+ * or freeing the file finds, although scmfs_map() may tell an error there.
+ */
+void scmfs_each_written(struct scmfs *fs, u64 ino, u64 offset, u64 end,
+			bool (*fn)(void *ctx, const struct scmfs_seg *seg), void *ctx);
+
+/*
  * scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S]
  *
  * All that a file can have if its extents can't be read: who grows it past some is to be refused.

@@ -147,6 +147,61 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 	return end << SCMFS_BLOCK_SHIFT;
 }
 
+/* By an index from file block *@file on, which is moved past it; else the next place's. */
+static bool next_known(const struct scmfs *fs, const struct scmfs_index *x, u64 *file,
+		       struct scmfs_slots *s, struct scmfs_ext *e)
+{
+	struct scmfs_extent *place = x ? scmfs_index_from(x, *file, e) : scmfs_slots_next(s);
+
+	if (!place)
+		return false;
+	if (!x) {
+		*e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
+		return true;
+	}
+	*file = e->file + e->count;
+	if (scmfs_may_touch(fs, place, sizeof(*place)))
+		*e = scmfs_ext_of(scmfs_read(&place->block), scmfs_second(e->file, e->count));
+	else
+		e->count = 0;
+	return true;
+}
+
+/*
+ * In the order, and with the same end, in which blocks are taken out of a file: by an index all of
+ * its extents that can be read, without one all places up to the first block of them that can't.
+ */
+void scmfs_each_written(struct scmfs *fs, u64 ino, u64 offset, u64 end,
+			bool (*fn)(void *ctx, const struct scmfs_seg *seg), void *ctx)
+{
+	u64 first = block_of(offset), last = blocks_to(end), file = first, nr = 0, to;
+	struct scmfs_inode *inode;
+	struct scmfs_index *x;
+	struct scmfs_slots s;
+	struct scmfs_seg seg;
+	struct scmfs_ext e;
+
+	if (first >= last || scmfs_live(fs, ino, &inode))
+		return;
+	scmfs_index_make(fs, inode);
+	x = scmfs_index_get(fs, inode);
+	scmfs_slots(fs, inode, &s);
+	while (next_known(fs, x, &file, &s, &e)) {
+		if (!(++nr % 256))	/* about a map block's */
+			cond_resched();
+		if (x && e.count && e.file >= last)
+			return;
+		to = min(e.file + e.count, last);
+		if (max(e.file, first) >= to || e.unwritten || !scmfs_ext_ok(fs, inode, &e))
+			continue;
+		seg.file = max(e.file, first) << SCMFS_BLOCK_SHIFT;
+		seg.at = (e.block << SCMFS_BLOCK_SHIFT) + seg.file - (e.file << SCMFS_BLOCK_SHIFT);
+		seg.len = (to << SCMFS_BLOCK_SHIFT) - seg.file;
+		if (!fn(ctx, &seg))
+			return;
+	}
+}
+
 /*
  * Zero what there is of a range, but for bad memory, which reads as an error anyway; not fenced.
  * May sleep. 0, or what is wrong with its extents.

@@ -29,7 +29,6 @@
 
 #include "vfs.h"
 
-#define SFS_MMAP_SEGS	8u
 #define SFS_LOOK_PART	((u64)SZ_1G)	/* of a file, between looks for a signal */
 
 /* --- faults ----------------------------------------------------------------------------------- */
@@ -168,51 +167,41 @@ static bool sfs_page_idle(struct page *page)
 	return page_ref_count(page) == 1;
 }
 
-static struct page *sfs_busy_in(const struct sfs_sb *s, const struct scmfs_seg *seg)
+/* What sfs_busy() looks for. */
+struct sfs_busy_look {
+	const struct sfs_sb *s;
+	struct page *page;
+};
+
+/* Return: look on, none of these is busy. */
+static bool sfs_not_busy(void *ctx, const struct scmfs_seg *seg)
 {
-	void *p = s->base + seg->at, *end = p + seg->len;
+	struct sfs_busy_look *look = ctx;
+	void *p = look->s->base + seg->at, *end = p + seg->len;
 
 	for (; p < end; p += PAGE_SIZE) {
-		if (!sfs_page_idle(virt_to_page(p)))
-			return virt_to_page(p);
+		if (!sfs_page_idle(virt_to_page(p))) {
+			look->page = virt_to_page(p);
+			return false;
+		}
 		if (IS_ALIGNED((unsigned long)p, PMD_SIZE))
 			cond_resched();
 	}
-	return NULL;
+	return true;
 }
 
 /*
  * A page of [@start, @end) that somebody has pinned, a device's driver for example. Not by
  * dax_layout_busy_page(), which looks no further when nothing is mapped any more: a pin may outlive
- * the mapping that it was made through.
+ * the mapping that it was made through. Nor by where scmfs_map() says that its bytes are: that
+ * ends at extents that can't be read, and others behind them may be freed.
  */
-static struct page *sfs_busy_page(const struct sfs_sb *s, u64 ino, u64 start, u64 end)
-{
-	struct scmfs_seg seg[SFS_MMAP_SEGS];
-	struct page *page = NULL;
-	int nr = 0, most = SFS_MMAP_SEGS, i;
-
-	while (start < end && !page) {
-		nr = scmfs_map(s->fs, ino, start, end - start, seg, most);
-		if (nr < 0 && most > 1) {	/* damaged, but not what is before that */
-			most = 1;
-			continue;
-		}
-		if (nr <= 0)
-			break;
-		for (i = 0; i < nr && !page; i++)
-			if (seg[i].at != SCMFS_HOLE)
-				page = sfs_busy_in(s, &seg[i]);
-		start = seg[nr - 1].file + seg[nr - 1].len;
-		cond_resched();
-	}
-	return page;
-}
-
 static struct page *sfs_busy(struct inode *inode, u64 start, u64 end)
 {
-	return sfs_busy_page(sfs_sb(inode->i_sb), inode->i_ino, round_down(start, PAGE_SIZE),
-			     round_up(end, PAGE_SIZE));
+	struct sfs_busy_look look = { .s = sfs_sb(inode->i_sb) };
+
+	scmfs_each_written(look.s->fs, inode->i_ino, start, end, sfs_not_busy, &look);
+	return look.page;
 }
 
 static void sfs_wait_unlocked(struct address_space *mapping)

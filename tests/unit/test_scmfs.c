@@ -1562,6 +1562,99 @@ static void bad_extents(void)
 	free(t.mem);
 }
 
+#define CUT_EXTENTS	1200u
+
+static bool note_told(void *ctx, const struct scmfs_seg *seg)
+{
+	bitmap_set(ctx, seg->at >> SCMFS_BLOCK_SHIFT, seg->len >> SCMFS_BLOCK_SHIFT);
+	return true;
+}
+
+/* Of the file's blocks, those that are free now and were not told of. */
+static u32 free_untold(const u64 *block, const unsigned long *told, u32 *nr_free)
+{
+	u32 i, untold = 0;
+
+	*nr_free = 0;
+	ek_undo_settle(t.fs->log);
+	for (i = 0; i < CUT_EXTENTS; i++)
+		if (!test_bit(block[i], t.fs->block_map)) {
+			++*nr_free;
+			untold += !test_bit(block[i], told);
+		}
+	return untold;
+}
+
+enum unreadable { BAD_INDEXED, BAD_FORGOTTEN, DAMAGED, UNREADABLE_WAYS };
+
+/* Of a file in 1200 extents, the block of each of them in @block. Return: what has to be given again. */
+static u8 *make_unreadable(u64 *ino, u64 *block, enum unreadable how)
+{
+	struct scmfs_extent *place;
+	u8 *bad;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, ino));
+	for (i = 0; i < CUT_EXTENTS; i++)
+		CHECK(!tfs_write(&t, *ino, i * 8192, 4096, 1, 0));
+	for (i = 0; i < CUT_EXTENTS; i++)
+		block[i] = place_of(*ino, i * 8192) >> SCMFS_BLOCK_SHIFT;
+	bad = map_of(*ino, 2);
+	if (how != DAMAGED)
+		take_away(bad);
+	if (how != BAD_INDEXED)
+		scmfs_forget(t.fs, *ino);
+	if (how != DAMAGED)
+		return bad;
+	place = &((struct scmfs_map *)bad)->extent[100];
+	place->block = cpu_to_le64(1ULL << 40);
+	return NULL;
+}
+
+/*
+ * Whoever looks whether somebody has the blocks of a file pinned is told of all that can be taken
+ * out of it, block by block or when the file goes: also of those that scmfs_map() fails at.
+ */
+static void cut_is_told(void)
+{
+	u64 words = (16 << 20) / SCMFS_BLOCK_SIZE / 64, ino, block[CUT_EXTENTS];
+	unsigned long told[words], all[words];
+	u32 n, i, nr, was, behind;
+	struct scmfs_seg seg;
+	u8 *bad;
+
+	for (n = 0; n < UNREADABLE_WAYS && !ktap_failing(); n++) {
+		bad = make_unreadable(&ino, block, n);
+		memset(all, 0, sizeof(all));
+		scmfs_each_written(t.fs, ino, 0, CUT_EXTENTS * 8192, note_told, all);
+		for (i = 0, behind = 0, was = 0; i < CUT_EXTENTS; i++) {
+			was |= scmfs_map(t.fs, ino, i * 8192, 1, &seg, 1) < 0;
+			behind += was && test_bit(block[i], all);
+		}
+		CHECK(was && behind > 200, "%u: %u behind what can't be read", n, behind);
+		for (i = 0, was = 0; i < CUT_EXTENTS; i += 3, was = nr) {
+			memset(told, 0, sizeof(told));
+			scmfs_each_written(t.fs, ino, i * 8192, i * 8192 + 4096, note_told, told);
+			CHECK(bitmap_weight(told, words * 64) <= 1, "%u: more than was asked for", n);
+			scmfs_punch(t.fs, ino, i * 8192, 4096, 6);
+			free_untold(block, told, &nr);
+			CHECK(nr == was || (nr == was + 1 && test_bit(block[i], told)), "%u: %u", n, i);
+		}
+		/* One operation that fails takes nothing out, of many the last one. */
+		CHECK(was > 100 || n == BAD_FORGOTTEN, "%u: %u taken out", n, was);
+		CHECK(scmfs_punch(t.fs, ino, 0, CUT_EXTENTS * 8192, 6) < 0);
+		CHECK(!free_untold(block, all, &nr) && (nr > was || n != BAD_FORGOTTEN), "%u: %u", n, nr);
+		CHECK(!tfs_unlink(&t, "f") && !free_untold(block, all, &nr), "%u", n);
+		CHECK(nr > was + 100, "%u: %u of %u are free", n, nr, was);
+		CHECK(scmfs_damage_seen(t.fs) == (n == DAMAGED));
+		if (bad)
+			give_again(bad);
+		tfs_crash(&t);
+		free(t.mem);
+	}
+}
+
 static u64 one_bad(void *ctx, u64 from, u64 to, u64 *bytes)
 {
 	u64 at = *(u64 *)ctx;
@@ -2960,6 +3053,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: nor is it given to anybody", bad_is_aside);
 	ktap_run("scmfs: bad memory in a directory costs the names that are there", bad_directory);
 	ktap_run("scmfs: where extents are kept, those of one file", bad_extents);
+	ktap_run("scmfs: what can be taken out of such a file is told before", cut_is_told);
 	ktap_run("scmfs: where that is known before, nobody gets them", bad_before);
 	ktap_run("scmfs: so it is with attributes and links", bad_attributes);
 	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
