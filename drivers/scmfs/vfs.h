@@ -362,7 +362,7 @@ int sfs_adopt(struct inode *inode, u64 ino, dev_t rdev);
 void sfs_refresh(struct inode *inode);
 int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
 		unsigned int flags);
-int sfs_resize(struct inode *inode, u64 size, s64 now);
+int sfs_resize(struct inode *inode, u64 size);
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
 void sfs_store_atime(struct inode *inode);
 int sfs_store_times(struct inode *inode);

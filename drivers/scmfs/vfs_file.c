@@ -469,12 +469,12 @@ static loff_t sfs_llseek(struct file *file, loff_t offset, int whence)
 	return at < 0 ? at : vfs_setpos(file, at, inode->i_sb->s_maxbytes);
 }
 
-static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
+static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, unsigned int flags)
 {
 	int err;
 
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, flags, now);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, flags, sfs_now(inode));
 	sfs_refresh(inode);	/* it works in steps */
 	if (err)
 		sfs_note_ahead(inode);
@@ -484,27 +484,29 @@ static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, unsigned
 	return err;
 }
 
-static int sfs_reserve(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
+static int sfs_reserve(struct inode *inode, u64 offset, u64 len, unsigned int flags)
 {
 	int err = flags & SCMFS_RESERVE_KEEP_SIZE ? 0 : inode_newsize_ok(inode, offset + len);
 
 	if (!err)
-		err = sfs_reserve_locked(inode, offset, len, flags, now);
+		err = sfs_reserve_locked(inode, offset, len, flags);
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
-		err = sfs_reserve_locked(inode, offset, len, flags, now);
+		err = sfs_reserve_locked(inode, offset, len, flags);
 		sfs_made_room(inode->i_sb);
 	}
 	return err;
 }
 
 /* @or_zero: what can't become a hole becomes zeroes, and keeps its blocks. */
-static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now, bool or_zero)
+static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, bool or_zero)
 {
 	u64 end = min(offset + len, round_up((u64)i_size_read(inode), PAGE_SIZE));
 	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
+	s64 now;
 
 	if (err)
 		return err;
+	now = sfs_now(inode);
 	sfs_forget_places(inode);
 	err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
 	if (err == -ENOSPC && or_zero)
@@ -515,80 +517,82 @@ static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now, b
 }
 
 /* A hole in the middle of an extent makes two of it, which may take a block. */
-static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
+static int sfs_punch(struct inode *inode, u64 offset, u64 len)
 {
-	int err = sfs_punch_locked(inode, offset, len, now, false);
+	int err = sfs_punch_locked(inode, offset, len, false);
 	bool made_room;
 
 	if (err != -ENOSPC)
 		return err;
 	made_room = sfs_make_room(inode->i_sb, inode);
-	err = sfs_punch_locked(inode, offset, len, now, true);
+	err = sfs_punch_locked(inode, offset, len, true);
 	if (made_room)
 		sfs_made_room(inode->i_sb);
 	return err;
 }
 
-static int sfs_zero_part(struct inode *inode, u64 offset, u64 len, s64 now)
+static int sfs_zero_part(struct inode *inode, u64 offset, u64 len)
 {
 	int err;
 
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, now);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, sfs_now(inode));
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
 	return err;
 }
 
 /* In place: also what is mapped. In parts, as faults wait meanwhile. */
-static int sfs_zero_in_place(struct inode *inode, u64 offset, u64 end, s64 now)
+static int sfs_zero_in_place(struct inode *inode, u64 offset, u64 end)
 {
 	int err = 0;
 
 	for (; !err && offset < end; offset += SFS_ZERO_PART) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = sfs_zero_part(inode, offset, min(end - offset, SFS_ZERO_PART), now);
+		err = sfs_zero_part(inode, offset, min(end - offset, SFS_ZERO_PART));
 	}
 	return err;
 }
 
 /* What becomes unwritten must not be stored to by mappings, or be read through a window. */
-static int sfs_unwrite(struct inode *inode, u64 offset, u64 end, s64 now)
+static int sfs_unwrite(struct inode *inode, u64 offset, u64 end)
 {
 	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
 
 	if (err)
 		return err;
 	sfs_forget_places(inode);
-	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, end - offset, now);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, end - offset, sfs_now(inode));
 	sfs_refresh(inode);
 	sfs_layout_unlock(inode);
 	return err;
 }
 
 /* Room comes first: what fails for want of it changes nothing. The times go with the zeroes. */
-static int sfs_zero(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, unsigned int flags)
 {
 	u64 end = offset + len;
-	int err = sfs_reserve(inode, offset, len, flags | SCMFS_RESERVE_NO_TIMES, now);
+	int err = sfs_reserve(inode, offset, len, flags | SCMFS_RESERVE_NO_TIMES);
 
 	if (err)
 		return err;
-	return scmfs_has_unwritten(sfs_fs(inode)) ? sfs_unwrite(inode, offset, end, now) :
-		sfs_zero_in_place(inode, offset, end, now);
+	return scmfs_has_unwritten(sfs_fs(inode)) ? sfs_unwrite(inode, offset, end) :
+		sfs_zero_in_place(inode, offset, end);
 }
 
 /*
  * All from the range on moves: nobody may have it mapped by its place in the file. Private copies
  * go as well, but only once it has moved: they are all that there is of what was stored to them.
  */
-static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool insert)
 {
 	int err = sfs_layout_lock(inode, offset, round_up(i_size_read(inode), PAGE_SIZE));
+	s64 now;
 
 	if (err)
 		return err;
+	now = sfs_now(inode);
 	sfs_forget_places(inode);
 	if (insert)
 		err = scmfs_insert(sfs_fs(inode), inode->i_ino, offset, len, now);
@@ -601,7 +605,7 @@ static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool inser
 	return err;
 }
 
-static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert)
 {
 	int err = 0;
 
@@ -610,9 +614,9 @@ static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 
 	if (insert)
 		err = inode_newsize_ok(inode, i_size_read(inode) + len);
 	if (!err)
-		err = sfs_shift_locked(inode, offset, len, insert, now);
+		err = sfs_shift_locked(inode, offset, len, insert);
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
-		err = sfs_shift_locked(inode, offset, len, insert, now);
+		err = sfs_shift_locked(inode, offset, len, insert);
 		sfs_made_room(inode->i_sb);
 	}
 	return err;
@@ -622,7 +626,6 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 {
 	unsigned int flags = mode & FALLOC_FL_KEEP_SIZE ? SCMFS_RESERVE_KEEP_SIZE : 0;
 	struct inode *inode = file_inode(file);
-	s64 now;
 	int err;
 
 	/* VFS has looked without the lock. */
@@ -631,14 +634,14 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 	err = sfs_alive(inode) ?: file_remove_privs(file);
 	if (err)
 		return err;
-	now = sfs_now(inode);	/* not before what that has set */
+	/* The time comes with the locks: a fault may set one while this waits for them. */
 	if (mode & FALLOC_FL_PUNCH_HOLE)
-		return sfs_punch(inode, offset, len, now);
+		return sfs_punch(inode, offset, len);
 	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
-		return sfs_shift(inode, offset, len, mode & FALLOC_FL_INSERT_RANGE, now);
+		return sfs_shift(inode, offset, len, mode & FALLOC_FL_INSERT_RANGE);
 	if (mode & FALLOC_FL_ZERO_RANGE)
-		return sfs_zero(inode, offset, len, flags, now);
-	return sfs_reserve(inode, offset, len, flags, now);
+		return sfs_zero(inode, offset, len, flags);
+	return sfs_reserve(inode, offset, len, flags);
 }
 
 static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)

@@ -214,16 +214,28 @@ static int sfs_resize_end(struct inode *inode, const struct scmfs_attr *attr, un
  * sfs_resize - set a file's size
  * @inode: locked
  * @size: bytes
- * @now: the time of that
  *
  * Return: 0 or a negative error number; the size may have changed, and blocks not gone.
  */
-int sfs_resize(struct inode *inode, u64 size, s64 now)
+int sfs_resize(struct inode *inode, u64 size)
 {
-	const struct scmfs_attr attr = scmfs_sized(size, now);
 	int err = sfs_resize_begin(inode, size);
+	struct scmfs_attr attr;
 
-	return err ?: sfs_resize_end(inode, &attr, SCMFS_SET_TIMES);
+	if (err)
+		return err;
+	attr = scmfs_sized(size, sfs_now(inode));
+	return sfs_resize_end(inode, &attr, SCMFS_SET_TIMES);
+}
+
+/* The time is that of the change: it may have waited, and a fault has set a later one than VFS. */
+static void sfs_time_resize(struct inode *inode, struct iattr *iattr)
+{
+	iattr->ia_ctime = current_time(inode);
+	if (!(iattr->ia_valid & ATTR_MTIME_SET))
+		iattr->ia_mtime = iattr->ia_ctime;
+	if (!(iattr->ia_valid & ATTR_ATIME_SET))
+		iattr->ia_atime = iattr->ia_ctime;
 }
 
 /*
@@ -241,19 +253,21 @@ int sfs_resize(struct inode *inode, u64 size, s64 now)
 static int sfs_resize_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr)
 {
 	unsigned int mask = sfs_attr_mask(iattr->ia_valid);
+	struct iattr timed = *iattr;
 	struct scmfs_attr attr;
 	int err = sfs_resize_begin(inode, iattr->ia_size);
 
 	if (err)
 		return err;
-	setattr_copy(idmap, inode, iattr);
+	sfs_time_resize(inode, &timed);
+	setattr_copy(idmap, inode, &timed);
 	sfs_attr_of(inode, &attr);
-	attr.size = iattr->ia_size;
+	attr.size = timed.ia_size;
 	/* truncate(2) asks for no times */
 	if (!(mask & SCMFS_SET_MTIME))
-		attr.mtime = sfs_ns(iattr->ia_ctime);
+		attr.mtime = sfs_ns(timed.ia_ctime);
 	if (!(mask & SCMFS_SET_CTIME))
-		attr.ctime = sfs_ns(iattr->ia_ctime);
+		attr.ctime = sfs_ns(timed.ia_ctime);
 	return sfs_resize_end(inode, &attr, mask | SCMFS_SET_TIMES);
 }
 

@@ -465,7 +465,7 @@ static int nvm_cut(struct inode *inode, u64 to)
 
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
-	err = sfs_alive(inode) ?: sfs_resize(inode, to, sfs_now(inode));
+	err = sfs_alive(inode) ?: sfs_resize(inode, to);
 	inode_unlock(inode);
 	sb_end_write(inode->i_sb);
 	return err;

@@ -353,6 +353,67 @@ static void pinned_forgotten(void)
 	NEED(!blocks(fd));
 }
 
+static int64_t changed(int fd)
+{
+	struct stat st;
+
+	NEED(!fstat(fd, &st));
+	return st.st_ctim.tv_sec * 1000000000LL + st.st_ctim.tv_nsec;
+}
+
+#define ALTER_WAYS	6
+
+static bool alter(int fd, int how)
+{
+	static const int mode[] = {
+		FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE,
+		FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE,
+	};
+
+	if (how < ALTER_WAYS - 2)
+		return !fallocate(fd, mode[how], 3 * PAGE, PAGE);
+	return !(how == ALTER_WAYS - 2 ? ftruncate(fd, PAGE) : truncate(path, PAGE));
+}
+
+/*
+ * Who waits for a pinned page has begun before others store to the file, and changes it after them:
+ * its time is not one before theirs.
+ */
+static void pinned_times(void)
+{
+	int fd, end[2], how, status;
+	unsigned char *p;
+	int64_t was, stored;
+	pid_t pid;
+
+	NEED(!pipe2(end, O_CLOEXEC));
+	for (how = 0; how < ALTER_WAYS; how++) {
+		fd = file("f", FILE_BYTES);
+		p = map(fd, FILE_BYTES, MAP_SHARED);
+		memset(p, 6, FILE_BYTES);
+		pin(end[1], p + 3 * PAGE);
+		pid = fork();
+		if (!pid)
+			_exit(!alter(fd, how));
+		while (!rests(pid))
+			sched_yield();
+		NEED(!has_ended(pid));
+		/* Until that is another tick's, of which it can know nothing; each store faults. */
+		was = changed(fd);
+		do {
+			NEED(!fsync(fd));
+			*p = 7;
+			stored = changed(fd);
+		} while (stored == was);
+		NEED(read(end[0], buf, PAGE) == PAGE);
+		NEED(waitpid(pid, &status, 0) == pid && !status);
+		NEED(changed(fd) >= stored);
+		NEED(!munmap(p, FILE_BYTES) && !close(fd));
+	}
+	close(end[0]);
+	close(end[1]);
+}
+
 /* Asks for a read, a write and nothing in one call; says when nothing is done, ends when all is. */
 static void ask(int fd, int said)
 {
@@ -874,7 +935,7 @@ static const struct {
 	{ "private_shift", private_shift },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
-	{ "pinned_forgotten", pinned_forgotten }, { "asked", asked },
+	{ "pinned_forgotten", pinned_forgotten }, { "pinned_times", pinned_times }, { "asked", asked },
 	{ "full", full }, { "huge", huge }, { "hole_flushed", hole_flushed },
 	{ "small_of_huge", small_of_huge }, { "last", last },
 };
