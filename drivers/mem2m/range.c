@@ -11,6 +11,7 @@
 #include <evenkeel/interrupt.h>
 #include <evenkeel/scm.h>
 
+#include "head.h"
 #include "mem2m.h"
 #include "order.h"
 
@@ -80,39 +81,65 @@ static bool m2_unreadable(struct m2_dev *dev, void *buf, const void *range, u64 
 }
 
 /*
- * Both copies of the label into @head, which is zero otherwise. One that can't be read is as good
- * as damaged; the rest of the head is of no use to a device that is there.
+ * The head as it is; what can't be read of it as zeroes, for what is there is found all the same,
+ * and a copy of the label as good as damaged.
  */
-static void m2_look_for_labels(struct m2_dev *dev, u8 *head, const void *range)
+static void m2_read_head(struct m2_dev *dev, u8 *head, const void *range)
 {
 	struct m2_label *label;
-	unsigned int i;
 	u64 at;
 
-	memset(head, 0, M2_HEAD_BYTES);
+	static_assert(M2_LABEL_STRIDE % sizeof(*label) == 0);
 	dev->label_bad = U64_MAX;
-	for (i = 0; i < 2; i++) {
-		at = i * M2_LABEL_STRIDE;
+	for (at = 0; at < M2_HEAD_BYTES; at += sizeof(*label)) {
 		label = (struct m2_label *)(head + at);
 		if (!m2_unreadable(dev, label, range, at, sizeof(*label)))
 			continue;
-		dev->label_bad = at;
 		memset(label, 0, sizeof(*label));
+		if (at % M2_LABEL_STRIDE)
+			continue;
+		dev->label_bad = at;
 		label->magic = cpu_to_le64(M2_LABEL_MAGIC);
 	}
 }
 
 static int m2_blank(struct m2_dev *dev, u8 *buf, const void *range, u64 from, u64 to)
 {
-	for (; from < to; from += M2_LOOK_CHUNK) {
-		if (m2_unreadable(dev, buf, range, from, M2_LOOK_CHUNK))
+	u64 n;
+
+	for (; from < to; from += n) {
+		n = min_t(u64, to - from, M2_LOOK_CHUNK);
+		if (m2_unreadable(dev, buf, range, from, n))
 			return m2_fail(dev, -EIO,
 				       "bad memory behind byte %llu, of which nobody can tell whose it is",
 				       from);
-		if (memchr_inv(buf, 0, M2_LOOK_CHUNK))
+		if (memchr_inv(buf, 0, n))
 			return -EINVAL;
 	}
 	return 0;
+}
+
+static int m2_blank_ends(struct m2_dev *dev, u8 *buf, const void *range, u64 from)
+{
+	u64 bytes = dev->mem.bytes;
+
+	return m2_blank(dev, buf, range, from, M2_LOOK_HEAD) ?:
+	       m2_blank(dev, buf, range, bytes - M2_LOOK_TAIL, bytes);
+}
+
+/*
+ * One that was begun and not finished has nothing to be kept, but who has used the memory since
+ * has. Of reserved memory its struct pages may be there already, which are no zeroes.
+ */
+static int m2_unfinished(struct m2_dev *dev, u8 *buf, const void *range)
+{
+	u64 len = sizeof(struct m2_label);
+	int err;
+
+	err = m2_blank(dev, buf, range, len, M2_LABEL_STRIDE) ?:
+	      m2_blank(dev, buf, range, M2_LABEL_STRIDE + len, M2_HEAD_BYTES) ?:
+	      m2_blank_ends(dev, buf, range, dev->bdev ? M2_HEAD_BYTES : dev->label.data_offset);
+	return err == -EINVAL ? -EEXIST : err;
 }
 
 static int m2_refuse(struct m2_dev *dev, int err)
@@ -122,6 +149,10 @@ static int m2_refuse(struct m2_dev *dev, int err)
 		return err;
 	case -EUCLEAN:
 		return m2_fail(dev, err, "a damaged mem2m label is there; --force overwrites it");
+	case -EEXIST:
+		return m2_fail(dev, err,
+			       "%s was begun there, but it isn't blank; --force overwrites it",
+			       dev->label.name);
 	case -EPROTONOSUPPORT:
 		return m2_fail(dev, err, "a newer mem2m made what is there; --force overwrites it");
 	default:
@@ -129,7 +160,8 @@ static int m2_refuse(struct m2_dev *dev, int err)
 	}
 }
 
-static int m2_same(struct m2_dev *dev)
+/* The device that is asked for, and nothing that was put in its place since. */
+static int m2_same(struct m2_dev *dev, const u8 *head)
 {
 	const struct m2_label_info *label = &dev->label;
 
@@ -138,6 +170,10 @@ static int m2_same(struct m2_dev *dev)
 	if (label->range_bytes != dev->mem.bytes)
 		return m2_fail(dev, -EEXIST, "%s is there in %llu bytes; --force overwrites it",
 			       label->name, label->range_bytes);
+	if (!m2_head_is_ours(head, label))
+		return m2_fail(dev, -EEXIST,
+			       "%s was there, and something else was put in its place; --force overwrites it",
+			       label->name);
 	return 0;
 }
 
@@ -171,22 +207,22 @@ static void m2_label_anew(struct m2_dev *dev)
 /* m2_range_judge() with a buffer of M2_LOOK_CHUNK. */
 static int m2_judge(struct m2_dev *dev, u8 *buf, const void *range, bool force)
 {
-	u64 bytes = dev->mem.bytes;
 	int err;
 
-	m2_look_for_labels(dev, buf, range);
+	m2_read_head(dev, buf, range);
 	err = m2_label_read(buf, &dev->label);
 	dev->found = !err && !(dev->label.flags & M2_LABEL_FRESH);
 	if (dev->found && !force)
-		return m2_same(dev);
+		return m2_same(dev, buf);
 	if (dev->label_bad != U64_MAX)	/* nothing is begun with one copy */
 		return m2_fail(dev, -EIO, "bad memory at byte %llu, where a label would be",
 			       dev->label_bad);
 	if (force)
 		return 0;
 	if (err == -ENODATA)
-		err = m2_blank(dev, buf, range, 0, M2_LOOK_HEAD) ?:
-		      m2_blank(dev, buf, range, bytes - M2_LOOK_TAIL, bytes);
+		err = m2_blank_ends(dev, buf, range, 0);
+	else if (!err)
+		err = m2_head_is_ours(buf, &dev->label) ? m2_unfinished(dev, buf, range) : -EEXIST;
 	return err ? m2_refuse(dev, err) : m2_vacant(dev, range);
 }
 

@@ -6,6 +6,7 @@
 #include <evenkeel/tenant.h>
 #include "crash.h"
 #include "flush.h"
+#include "head.h"
 #include "ktap.h"
 #include "label.h"
 #include "order.h"
@@ -140,6 +141,7 @@ static void look_label(u8 *now, u32 point, void *arg)
 	CHECK(same(&info, &change->new) || (!change->blank && same(&info, &change->old)),
 	      "point %u: generation %llu", point, info.generation);
 	CHECK(point < change->last || same(&info, &change->new));
+	CHECK(m2_head_is_ours(now, &info), "point %u: taken for somebody else's", point);
 	change->seen_old |= same(&info, &change->old);
 	change->seen_new |= same(&info, &change->new);
 }
@@ -206,6 +208,7 @@ static void crash_first(void)
 {
 	struct change change = { .old = sample(), .blank = true };
 
+	change.old.flags = M2_LABEL_FRESH;	/* as the first one has, until both copies last */
 	memset(before, 0, sizeof(before));
 	change_label(&change);
 }
@@ -378,7 +381,8 @@ static void look_made(u8 *now, u32 point, void *arg)
 
 	making->seen[seen] = true;
 	if (seen == WHOLE && !m2_label_read(now, &found))
-		CHECK(nothing_of_before(now, &found), "point %u", point);
+		CHECK(nothing_of_before(now, &found) && m2_head_is_ours(now, &found),
+		      "point %u", point);
 	CHECK(point < making->head || seen != BEFORE, "point %u: no label", point);
 	CHECK(point < making->last || seen == WHOLE, "point %u: not finished", point);
 }
@@ -467,7 +471,8 @@ static void create_fails(void)
 	}
 	/* the label, both copies of which needn't, the head, the data, the label */
 	CHECK(n >= 4, "%u", n);
-	CHECK(!m2_label_read(place, &found) && nothing_of_before(place, &found));
+	CHECK(!m2_label_read(place, &found) && nothing_of_before(place, &found) &&
+	      m2_head_is_ours(place, &found));
 }
 
 struct growing {
@@ -481,6 +486,7 @@ static void look_grown(u8 *now, u32 point, void *arg)
 	struct m2_label_info found;
 
 	CHECK(!m2_label_read(now, &found) && !strcmp(found.name, "log"), "point %u", point);
+	CHECK(m2_head_is_ours(now, &found), "point %u: taken for somebody else's", point);
 	CHECK(now[BEGIN] == 1 && now[BEGIN + 4095] == 1, "point %u: what was written", point);
 	if (found.data_bytes == 4096) {
 		growing->seen_old = true;
