@@ -82,10 +82,19 @@ delete later
 mem2mctl create other 32M --dax /dev/pmem0 --force
 check_fails "and who has the memory" "$line /dev/pmem0: in use by mem2m other" mem2mctl configured $asked /dev/pmem0
 delete other
+# whether the rule would run the program
+runs() { udevadm test --action=add /sys/block/pmem0 2>&1 | grep -q "run: .*mem2mctl configured"; }
+check "where another device is it is asked" runs
 mkfs.ext4 -q -F /dev/pmem0
 udevadm settle
+check "where a file system is it isn't" eval "! runs"
 check_fails "a file system is not overwritten" "$line .*isn't blank and has no label$" mem2mctl configured $asked /dev/pmem0
 is "nothing is left of the device" "$(ls $conf)" ""
+dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none
+check "where nothing is it is" runs
+printf '\0\x20\x21\0\x83\x2a\xaa\x28\0\x08\0\0\0\xf0\1\0' | dd of=/dev/pmem0 bs=1 seek=446 conv=notrunc status=none
+printf '\x55\xaa' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc,fsync status=none
+check "where a partition table is it isn't" eval "! runs"
 echo "later 32M --phys 1G --force" >$asked
 check_fails "what is no such line is told" "mem2m.conf: line 1: not NAME SIZE --dax DEVICE" mem2mctl configured $asked /dev/pmem0
 head -c 64 /dev/zero >$asked
