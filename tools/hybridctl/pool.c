@@ -16,6 +16,7 @@
 #include "quote.h"
 #include "store_io.h"
 #include "table.h"
+#include "twins.h"
 #include "udev_db.h"
 
 static bool quiet;	/* nothing is said of what is passed over, and none waited for */
@@ -41,45 +42,13 @@ static struct pool *pool_of(struct pools *pools, const struct ek_label_info *inf
 	return p;
 }
 
-/* The first one is told, but for copies, which are none beside a volume that is active. */
+/* The first one is told. */
 static void conflict(struct pool *p, char *text)
 {
-	if (p->conflict && !p->alike) {
+	if (p->conflict)
 		free(text);
-		return;
-	}
-	free(p->conflict);
-	p->conflict = text;
-	p->alike = false;
-}
-
-/*
- * The same label on devices that lie on each other: the topmost (dm, multipath) is meant.  Of one
- * and its snapshots it is not what it was some time ago.
- */
-static bool prefer(const struct bdev *dev, const struct pool_area *old, struct pool *p)
-{
-	bool snapshot;
-
-	if (dev->rdev && old->rdev) {
-		if (bdev_is_above(dev->rdev, old->rdev))
-			return true;
-		if (bdev_is_above(old->rdev, dev->rdev))
-			return false;
-		snapshot = bdev_is_snapshot(dev->rdev);
-		if (snapshot != bdev_is_snapshot(old->rdev)) {
-			if (!quiet)
-				warn("%s: passed over, as it is a snapshot and %s carries the same label",
-				     snapshot ? dev->path : old->path,
-				     snapshot ? old->path : dev->path);
-			return !snapshot;
-		}
-	}
-	if (!p->conflict) {
-		conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
-		p->alike = true;
-	}
-	return false;
+	else
+		p->conflict = text;
 }
 
 static void fill(struct pool_area *slot, const struct bdev *dev, const struct area *a)
@@ -92,33 +61,40 @@ static void fill(struct pool_area *slot, const struct bdev *dev, const struct ar
 	slot->area = *a;
 }
 
-/* One that left and one that came after it: the superblock tells which is which. */
-static void add_other(struct pool *p, const struct bdev *dev, const struct area *a)
+/* The place that a label is of; NULL: the pool does not have it. */
+static struct pool_area *place_of(struct pool *p, const struct ek_label_info *info)
 {
-	p->other = xrealloc(p->other, (p->nr_other + 1) * sizeof(*p->other));
-	fill(&p->other[p->nr_other++], dev, a);
+	if (info->role == EK_ROLE_META)
+		return info->index < p->nr_meta ? &p->meta[info->index] : NULL;
+	return info->index < p->nr_members ? &p->member[info->index] : NULL;
 }
 
-/* The same label: @slot is the one that is preferred. */
-static void add_twin(struct pool *p, struct pool_area *slot, const struct bdev *dev,
-		     const struct area *a)
+static void append_area(struct pool_area **list, unsigned int *nr, const struct pool_area *a)
 {
-	struct pool_area *twin;
+	*list = xrealloc(*list, (*nr + 1) * sizeof(**list));
+	(*list)[(*nr)++] = *a;
+}
 
-	p->twin = xrealloc(p->twin, (p->nr_twins + 1) * sizeof(*p->twin));
-	twin = &p->twin[p->nr_twins++];
-	if (!prefer(dev, slot, p)) {
-		fill(twin, dev, a);
-		return;
-	}
-	*twin = *slot;
-	fill(slot, dev, a);
+/*
+ * One that left and one that came after it: the superblock tells which is which.  Of each, those
+ * that carry the same label are its twins.
+ */
+static void add_further(struct pool *p, const struct pool_area *slot, const struct pool_area *a)
+{
+	bool twin = twins_are(slot, a);
+	unsigned int k;
+
+	for (k = 0; k < p->nr_other && !twin; k++)
+		twin = twins_are(&p->other[k], a);
+	if (twin)
+		append_area(&p->twin, &p->nr_twins, a);
+	else
+		append_area(&p->other, &p->nr_other, a);
 }
 
 static void add_area(struct pool *p, const struct bdev *dev, const struct area *a)
 {
-	bool meta = a->info.role == EK_ROLE_META;
-	struct pool_area *slot;
+	struct pool_area *slot, more;
 	char text[AREA_TEXT];
 
 	/* Those that came later are not in the labels of those before. */
@@ -126,23 +102,21 @@ static void add_area(struct pool *p, const struct bdev *dev, const struct area *
 		p->nr_members = a->info.nr_members;
 	if (a->info.nr_meta > p->nr_meta)
 		p->nr_meta = a->info.nr_meta;
-	if (a->info.index >= (meta ? p->nr_meta : p->nr_members)) {
+	slot = place_of(p, &a->info);
+	if (!slot) {
 		conflict(p, xasprintf("%s: label of %s, which the pool does not have", dev->path,
 				      area_text(text, a->info.role, a->info.index)));
 		return;
 	}
-	slot = meta ? &p->meta[a->info.index] : &p->member[a->info.index];
 	if (a->info.extent_sectors != p->extent_sectors)
 		conflict(p, xasprintf("%s: label does not agree with the pool's others",
 				      dev->path));
-	if (slot->there && memcmp(slot->area.info.area_uuid, a->info.area_uuid, EK_UUID_SIZE)) {
-		add_other(p, dev, a);
-		return;
-	}
-	if (slot->there)
-		add_twin(p, slot, dev, a);
-	else
+	if (slot->there) {
+		fill(&more, dev, a);
+		add_further(p, slot, &more);
+	} else {
 		fill(slot, dev, a);
+	}
 }
 
 static void forget(struct pool_area *a)
@@ -298,6 +272,9 @@ void pool_settle(struct pool *p)
 	struct store_io io;
 	unsigned int k;
 
+	/* What a volume has in use is meant, and beside it nobody takes a copy for it. */
+	if (!p->active)
+		twins_prefer(p);
 	if (p->nr_other)
 		choose_meta(p);
 	if (!store_io_open(&io, p)) {
@@ -313,6 +290,8 @@ void pool_settle(struct pool *p)
 		if (p->other[k].there)
 			conflict(p, xasprintf("%s: another device has the same place in the pool",
 					      p->other[k].path));
+	if (!p->active)
+		twins_judge(p, quiet);
 }
 
 static void enter(struct pools *pools, const struct bdev *dev, const struct area *area, int nr)
@@ -654,33 +633,25 @@ static bool table_is_of(const struct table *t, const struct pool *p)
 	return false;
 }
 
-/* The place that a twin would have. */
-static struct pool_area *place_of(struct pool *p, const struct pool_area *twin)
+/* What the volume has is meant. */
+static void take_from_table(struct pool *p, const struct table *t, struct pool_area *a,
+			    unsigned int nr)
 {
-	const struct ek_label_info *info = &twin->area.info;
+	struct pool_area *slot;
 
-	return info->role == EK_ROLE_META ? &p->meta[info->index] : &p->member[info->index];
-}
-
-/* What the volume has is meant, and beside it a copy is none that anybody could take for it. */
-static void take_from_table(struct pool *p, const struct table *t)
-{
-	struct pool_area *twin;
-
-	for (twin = p->twin; twin < p->twin + p->nr_twins; twin++)
-		if (twin->area.info.role == EK_ROLE_META ? table_has(t, twin) :
-		    is_among(t->dev, t->nr_devs, twin))
-			swap_areas(place_of(p, twin), twin);
-	if (p->alike) {
-		free(p->conflict);
-		p->conflict = NULL;
+	for (; nr; nr--, a++) {
+		slot = place_of(p, &a->area.info);
+		if (a->area.info.role == EK_ROLE_META ? table_has(t, a) :
+		    is_among(t->dev, t->nr_devs, a))
+			swap_areas(slot, a);
 	}
 }
 
 static void activate(struct pool *p, const char *name, const struct table *t)
 {
 	p->active = xstrdup(name);
-	take_from_table(p, t);
+	take_from_table(p, t, p->twin, p->nr_twins);
+	take_from_table(p, t, p->other, p->nr_other);
 }
 
 static void mark_active(struct pools *pools, const char *name)

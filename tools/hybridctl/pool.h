@@ -23,9 +23,9 @@ struct pool {
 	unsigned int nr_meta, nr_members;
 	struct pool_area meta[EK_MAX_META];
 	struct pool_area member[EK_MAX_MEMBERS];
-	struct pool_area *other;	/* more areas with the label of one of these */
+	struct pool_area *other;	/* more areas that have the place of one of these */
 	unsigned int nr_other;
-	struct pool_area *twin;		/* with the label of one of these, which is preferred */
+	struct pool_area *twin;		/* with the same label as one of all these */
 	unsigned int nr_twins;
 	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */

@@ -11,7 +11,6 @@
 #include "../offline.h"
 #include "image.h"
 #include "ktap.h"
-#include "wrapped.h"
 
 static char dir[KTAP_NAME];
 
@@ -212,60 +211,6 @@ static void test_stale(void)
 	image_make(&set, dir);
 	image_leave(&set, 1);
 	expect_lack(&set, 1, "with a member", "metadata area 1, member 1", false);
-	image_close(&set);
-}
-
-static dev_t snapshots[2];
-
-bool __wrap_bdev_is_snapshot(dev_t rdev)
-{
-	return rdev == snapshots[0] || rdev == snapshots[1];
-}
-
-static void add_as(struct pools *pools, const char *path, dev_t rdev)
-{
-	struct bdev dev;
-	int err;
-
-	if (!ktap_ok(!bdev_open(&dev, path, BDEV_FILES), "snapshot: open"))
-		return;
-	dev.rdev = rdev;
-	ktap_ok(pools_add(pools, &dev, &err) > 0, "snapshot: has labels");
-	bdev_close(&dev);
-}
-
-/* The original counts, whichever of the two comes first; of others nobody knows. */
-static void test_snapshot(void)
-{
-	static const struct {
-		const char *what;
-		dev_t snapshots[2];
-		dev_t chosen;		/* 0: none */
-	} of[] = {
-		{ "the second is one", { 0xfff02, 0 }, 0xfff01 },
-		{ "the first is one", { 0xfff01, 0 }, 0xfff02 },
-		{ "neither is one", { 0, 0 }, 0 },
-		{ "both are", { 0xfff01, 0xfff02 }, 0 },
-	};
-	struct image_set set;
-	struct pools pools;
-	struct pool *p;
-	size_t i;
-
-	image_make(&set, dir);
-	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		memset(&pools, 0, sizeof(pools));
-		memcpy(snapshots, of[i].snapshots, sizeof(snapshots));
-		add_as(&pools, set.path[0], 0xfff01);
-		add_as(&pools, set.path[0], 0xfff02);
-		p = pools.pool;
-		ktap_ok(pools.nr == 1 && !p->conflict == !!of[i].chosen, "snapshot: %s: %s",
-			of[i].what, p && p->conflict ? p->conflict : "no conflict");
-		ktap_ok(!of[i].chosen || (p->meta[0].rdev == of[i].chosen &&
-					  p->member[0].rdev == of[i].chosen),
-			"snapshot: %s: it is the other one", of[i].what);
-		pools_free(&pools);
-	}
 	image_close(&set);
 }
 
@@ -505,7 +450,6 @@ int main(void)
 	test_clean();
 	test_unnamed();
 	test_stale();
-	test_snapshot();
 	test_map();
 	test_complete();
 	test_damage();

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <time.h>
@@ -26,6 +27,19 @@ ssize_t __real_readlink(const char *path, char *buf, size_t len);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 bool __wrap_bdev_is_snapshot(dev_t rdev);
+bool __wrap_bdev_is_above(dev_t upper, dev_t lower);
+void __wrap_bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);
+char *__wrap_bdev_path(dev_t rdev);
+const char *__wrap_bdev_stalled(dev_t rdev);
+bool __wrap_udev_db_is_to_come(dev_t rdev);
+struct bdev;
+int __wrap_bdev_open(struct bdev *dev, const char *path, unsigned int flags);
+int __real_bdev_open(struct bdev *dev, const char *path, unsigned int flags);
+int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+struct dm_dev;
+int __wrap_dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
+int __wrap_dm_list_unfinished(struct dm_dev **devs, unsigned int *nr);
+int __wrap_dm_get_table(const char *name, char **params, uint64_t *sectors);
 
 const char *__asan_default_options(void);
 /* main() of the program. */
