@@ -289,6 +289,21 @@ check "assemble: likewise" hybridctl assemble p
 matches "it is active" "$(<"$said")" "p is active already"
 check "stop" hybridctl stop p
 check_fails "inactive nobody knows which is meant" "$A and $B carry the same label" hybridctl assemble p
+mkdir -p /run/udev/data
+: >/run/udev/control
+looked() {
+	local node
+	read -r node <"/sys/block/emudisk!$1/dev"
+	echo I:1 >/run/udev/data/b"$node"
+}
+looked a
+check "assemble --with: the copy, and what udev has yet to look at" hybridctl assemble --with $A
+matches "which is waited for" "$(<"$said")" "p: .* 0 is on $B, too, which is not there yet"
+check "nothing is activated" gone
+looked b
+check_fails "nor when it comes" "$A and $B carry the same label" hybridctl assemble --with $B
+check "nothing is activated" gone
+rm -r /run/udev/control /run/udev/data
 wipe a
 check "without it" hybridctl assemble p
 check "stop" hybridctl stop p

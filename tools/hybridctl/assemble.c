@@ -405,6 +405,12 @@ static void tell_missing(const struct pool *p, const char *missing)
 	note("%s: %s not there yet", p->name, missing);
 }
 
+static void tell_awaited(const struct pool *p)
+{
+	sought_in_vain(p->uuid);
+	note("%s: %s, which is not there yet", p->name, p->awaited);
+}
+
 /*
  * Devices appear one by one, and in no order: each of them asks, the last one finds the pool
  * complete. Two that appear at a time are kept apart by the lock.
@@ -445,6 +451,8 @@ static int assemble_with(const struct pools *pools, const char *path)
 			tell_left_out(p, &here.pool[i]);
 		if (missing && !pool_lacks_stale_only(p))
 			tell_missing(p, missing);
+		else if (p->awaited)
+			tell_awaited(p);
 		else if (activate(p))
 			ret = EXIT_FAILED;
 		free(missing);

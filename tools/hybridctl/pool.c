@@ -322,14 +322,18 @@ int pools_add_named(struct pools *pools, const struct bdev *dev, int *head_err)
 	return nr;
 }
 
+/* Of a device that is held what is on top is preferred; or it is that which we look for. */
+static char *owner_unless_held(const struct bdev *dev, const struct area *area, int nr)
+{
+	return nr > 0 && !bdev_has_holders(dev->rdev) ? owner_of(dev, area, nr) : NULL;
+}
+
 int pools_add_unowned(struct pools *pools, const struct bdev *dev)
 {
 	struct area area[AREA_MAX];
 	int head_err, nr = area_find(dev, area, &head_err);
-	char *owner;
+	char *owner = owner_unless_held(dev, area, nr);
 
-	/* Of a device that is held what is on top is preferred; or it is that which we look for. */
-	owner = nr > 0 && !bdev_has_holders(dev->rdev) ? owner_of(dev, area, nr) : NULL;
 	if (owner) {
 		if (!quiet)
 			warn("%s: passed over, as it %s", dev->path, owner);
@@ -581,19 +585,52 @@ static void note_to_come(struct pools *pools, const struct ek_label_info *info)
 }
 
 /*
- * A mirror that is stale is done without, but not if it only comes a moment later. Only where that
- * is so: devices whose own event is to come are not read otherwise, as they may be slow.
+ * With it another device may be meant, or nobody knows which; and metadata may name others.  That
+ * is judged when it is there: its event asks again.
+ */
+static void note_awaited(struct pools *pools, const struct bdev *dev,
+			 const struct ek_label_info *info)
+{
+	const struct pool_area *slot;
+	char text[AREA_TEXT];
+	struct pool *p;
+	bool same;
+
+	for (p = pools->pool; p < pools->pool + pools->nr; p++) {
+		if (p->active || p->awaited || memcmp(p->uuid, info->pool_uuid, EK_UUID_SIZE))
+			continue;
+		slot = place_of(p, info);
+		if (!slot || !slot->there)
+			continue;
+		same = !memcmp(slot->area.info.area_uuid, info->area_uuid, EK_UUID_SIZE);
+		if (same ? !twins_outrank(p, slot, dev->rdev) : info->role == EK_ROLE_META)
+			p->awaited = xasprintf("%s is on %s, too",
+					       area_text(text, info->role, info->index), dev->path);
+	}
+}
+
+/*
+ * A mirror that is stale is done without, but not if it only comes a moment later.  Nor is a copy
+ * taken for the original that comes then.  Only where a pool would be activated: devices whose own
+ * event is to come are not read otherwise, as they may be slow.
  */
 static void look_ahead(struct pools *pools, dev_t rdev)
 {
 	struct area area[AREA_MAX];
-	char *path = bdev_path(rdev);
+	char *path = bdev_path(rdev), *owner;
 	struct bdev dev;
 	int nr, err;
 
 	if (!bdev_stalled(rdev) && !access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
-		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+		nr = area_find(&dev, area, &err);
+		owner = owner_unless_held(&dev, area, nr);
+		for (; nr > 0; nr--) {
 			note_to_come(pools, &area[nr - 1].info);
+			/* What is part of another one will be passed over. */
+			if (!owner)
+				note_awaited(pools, &dev, &area[nr - 1].info);
+		}
+		free(owner);
 		bdev_close(&dev);
 	}
 	free(path);
@@ -672,14 +709,6 @@ static void mark_active(struct pools *pools, const char *name)
 	free(params);
 }
 
-static bool is_complete(const struct pool *p)
-{
-	char *missing = pool_missing(p);
-
-	free(missing);
-	return !missing;
-}
-
 static int scan_all(struct scan *scan)
 {
 	struct pools *pools = scan->pools;
@@ -707,11 +736,12 @@ static int scan_all(struct scan *scan)
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active) {
 			pool_settle(&pools->pool[i]);
-			ahead |= !is_complete(&pools->pool[i]) &&
-				 pool_lacks_stale_only(&pools->pool[i]);
+			ahead |= pool_lacks_stale_only(&pools->pool[i]);
 		}
+	/* No event of a private one asks again. */
 	for (i = 0; ahead && i < scan->nr_to_come; i++)
-		look_ahead(pools, scan->to_come[i]);
+		if (!udev_db_is_private(scan->to_come[i]))
+			look_ahead(pools, scan->to_come[i]);
 	free(scan->to_come);
 	return 0;
 }
@@ -760,6 +790,7 @@ void pools_free(struct pools *pools)
 		free(p->other);
 		free(p->twin);
 		free(p->conflict);
+		free(p->awaited);
 		free(p->active);
 	}
 	free(pools->pool);

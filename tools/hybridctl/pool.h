@@ -34,6 +34,7 @@ struct pool {
 	uint32_t to_come;	/* a bit per metadata area on what udev has yet to look at */
 	char *conflict;		/* labels that contradict each other; NULL: none */
 	bool alike;		/* that is as two devices carry the same one */
+	char *awaited;		/* what udev has yet to look at has, too; NULL: nothing */
 	char *active;		/* name of its dm device; NULL: inactive */
 };
 

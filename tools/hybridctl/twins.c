@@ -104,3 +104,8 @@ void twins_judge(struct pool *p, bool quiet)
 	for (i = 0; i < p->nr_members; i++)
 		judge(p, &p->member[i], quiet);
 }
+
+bool twins_outrank(const struct pool *p, const struct pool_area *a, dev_t rdev)
+{
+	return is_beneath(p, a, rdev) || (bdev_is_snapshot(rdev) && !is_snapshot(a));
+}

@@ -17,5 +17,7 @@ void twins_prefer(struct pool *p);
  * copies of which nobody knows which is meant are a conflict.
  */
 void twins_judge(struct pool *p, bool quiet);
+/* Is @rdev, which carries the same label as @a, none that could be preferred, or be a conflict? */
+bool twins_outrank(const struct pool *p, const struct pool_area *a, dev_t rdev);
 
 #endif

@@ -348,6 +348,51 @@ static void test_active(void)
 	machine.active = false;
 }
 
+/* --- what udev has yet to look at --- */
+
+static void comes(const char *what, const char *there, const char *later, const char *awaited)
+{
+	struct capture c;
+	struct pools pools;
+	struct pool *p;
+	char *all = xasprintf("%s%s", later, there), text[8192];
+	unsigned int i;
+	int err;
+
+	find(all);
+	for (i = 0; i < strlen(later); i++)
+		machine.to_come |= 1u << machine.found[i];
+	capture_begin(&c, stderr);
+	err = pools_scan_with(&pools, number(OTHER));
+	capture_end(&c, text, sizeof(text));
+	if (ktap_ok(!err && pools.nr == 1, "%s is to come: one pool", what)) {
+		p = pools.pool;
+		ktap_ok(awaited ? p->awaited && strstr(p->awaited, awaited) : !p->awaited,
+			"%s is to come: %s", what, p->awaited ? p->awaited : "nothing is waited for");
+		pools_free(&pools);
+	}
+	machine.to_come = 0;
+	free(all);
+}
+
+static void test_to_come(void)
+{
+	char *meant = xasprintf("%u is on %s, too", machine.place, path[MEANT]);
+
+	comes("the original of a copy", "OC", "M", meant);
+	comes("the original of a snapshot", "OS", "M", meant);
+	comes("the original of two", "OSs", "M", meant);
+	comes("the original, beside what was replaced", "ORC", "M", meant);
+	/* Neither would be taken. */
+	comes("a snapshot", "OM", "S", NULL);
+	comes("what lies beneath", "OM", "B", NULL);
+	comes("a part of another device", "OM", "L", NULL);
+	/* Metadata may tell that they are later, a member is what metadata name. */
+	comes("another one with metadata", "OM", "R", "metadata area");
+	comes("another one without metadata", "OM", "P", NULL);
+	free(meant);
+}
+
 int main(void)
 {
 	char dir[KTAP_NAME];
@@ -364,6 +409,7 @@ int main(void)
 		make_machine(&set, dir, place);
 		test_orders();
 		test_active();
+		test_to_come();
 		close_machine(&set);
 	}
 	rmdir(dir);
