@@ -330,7 +330,7 @@ static void test_orders(void)
 /* What it has in use is meant, and beside it a copy is nothing to complain of. */
 static void test_active(void)
 {
-	static const struct which of[] = { { "OMC", NULL, false }, { "ORMC", NULL, false } };
+	static const struct which of[] = { { "OMC", NULL, false }, { "ORCM", NULL, false } };
 	struct pools pools;
 	size_t i;
 
@@ -339,10 +339,13 @@ static void test_active(void)
 		find(of[i].found);
 		permute(&of[i], 0);
 	}
-	find("ORCM");
-	if (ktap_ok(!pools_scan(&pools) && pools.nr == 1, "active: one pool")) {
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		find(of[i].found);
+		if (!ktap_ok(!pools_scan(&pools) && pools.nr == 1, "active: one pool"))
+			continue;
 		pool_settle(pools.pool);
-		ktap_ok(!pools.pool->conflict && is_taken(pools.pool, MEANT), "active: settled");
+		ktap_ok(!pools.pool->conflict && is_taken(pools.pool, MEANT),
+			"active: settled: %s", of[i].found);
 		pools_free(&pools);
 	}
 	machine.active = false;
@@ -388,8 +391,8 @@ static void test_to_come(void)
 	comes("what lies beneath", "OM", "B", NULL);
 	comes("a part of another device", "OM", "L", NULL);
 	/* Metadata may tell that they are later, a member is what metadata name. */
-	comes("another one with metadata", "OM", "R", "metadata area");
 	comes("another one without metadata", "OM", "P", NULL);
+	comes("another one with metadata", "OM", "R", "metadata area");
 	free(meant);
 }
 
