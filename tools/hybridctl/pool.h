@@ -64,7 +64,8 @@ int pools_scan_owned(struct pools *pools, uint64_t least);
 void pools_quietly(bool is);
 /*
  * Take the superblock's word for which areas are members, if it can be read: areas that were
- * removed, or never quite joined, still carry labels.
+ * removed, or never quite joined, still carry labels.  Of several devices with one label the one
+ * that is meant is where the pool has it, unless that is a conflict.
  */
 void pool_settle(struct pool *pool);
 /* Enter the areas found on @dev; number of them or as area_find(). */
