@@ -6,12 +6,12 @@
  *
  * What a device leaves in its head is both copies and zeroes.  A copy differs from that when
  *
- *	its write was cut		each word is of the label before or of the new one: both have
- *					the magic and nothing in what is reserved
- *	the first write of all was	each word is zero or of the new one, which says FRESH: it is
- *					not taken off before both copies are durable
- *	the memory has an error		the magic or the uuid is still there
- *	it is in bad memory		it was read as nothing but the magic
+ *	its write was cut	each word is of the label before or of the new one: both have the
+ *				magic and nothing in what is reserved
+ *	the first one was	each word is zero or of the new one, which says FRESH: it is not
+ *				taken off before both copies are durable
+ *	the memory has an error	the magic or the uuid is still there
+ *	it is in bad memory	it was read as nothing but the magic
  */
 #include <linux/stddef.h>
 #include <linux/string.h>

@@ -81,7 +81,7 @@ mem2mctl delete log
 
 # zeroing: what of it is behind the labels
 zeroing() {
-	local key value state= total=
+	local key value state='' total=''
 	while read -r key value; do
 		[ "$key" != state ] || state=$value
 		[ "$key" != total ] || total=$value
