@@ -7,8 +7,8 @@
  * sends it, ends well as there is nothing left to be written:
  *
  *	W, on member b, is acknowledged		in the disk's cache
- *	a superblock's flush fails		W is gone; the area is left out, the commit goes on with
- *						the other one
+ *	a superblock's flush fails		W is gone; the area is left out, the commit goes on
+ *						with the other one
  *	a user's FLUSH, b is flushed		ends well
  *
  * So b is distrusted, whatever it was that the flush was sent for, as if it had been sent to b
@@ -47,8 +47,8 @@ bool hy_disk_may_be_same(const struct block_device *a, const struct block_device
  * hy_disk_fua_flushes - has a FUA write to a device failed if a flush has?
  * @bdev: the device
  *
- * One that has a cache and no such write of its own gets a write and a flush instead.
  * Context: any.
+ * Return: it may, as it has a cache and no such write of its own, and gets a write and a flush.
  */
 bool hy_disk_fua_flushes(struct block_device *bdev)
 {

@@ -21,9 +21,9 @@
  * takes it for lost with what it had not flushed, and tells (member.c).
  *
  * It may drop metadata as well, of which nobody would be told: pages of a checkpoint that are
- * written one by one and flushed at the end, or what a FUA write leaves to a flush behind it.  Where
- * metadata may be on the same disk nothing is flushed but by the committer.  Nobody waits longer for
- * that: each commit of a move writes there, and flushes.
+ * written one by one and flushed at the end, or what a FUA write leaves to a flush behind it.
+ * Where metadata may be on the same disk nothing is flushed but by the committer.  Nobody waits
+ * longer for that: each commit of a move writes there, and flushes.
  */
 #include "hybrid.h"
 
