@@ -594,8 +594,12 @@ static void judge_store(struct hy_pool *pool, unsigned int areas)
  */
 static int commit_wanted(struct hy_pool *pool, const struct wants *wants, int *checkpoint)
 {
+	unsigned int failed = atomic_read(&pool->fua_failed);
 	int r = commit(pool, wants->checkpoint);
 
+	/* What it has written may have been dropped with that (disk.c). */
+	if (!r && failed != atomic_read(&pool->fua_failed) && hy_pool_writable(pool))
+		r = commit(pool, true);
 	*checkpoint = r;
 	/* A full journal may make the second try a checkpoint: those who leave have failed to. */
 	pool->removing = 0;

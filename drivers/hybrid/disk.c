@@ -12,11 +12,17 @@
  *	a user's FLUSH, b is flushed		ends well
  *
  * So b is distrusted, whatever it was that the flush was sent for, as if it had been sent to b
- * (member.c); and what was written to an area is not durable by a flush that ends well if its disk
- * has lost something since it was written (meta_io.c).
+ * (member.c).  What is copied to a metadata area by and by, and flushed at its end, is not believed
+ * if the disk has lost something in between (mirror.c).  What a commit writes there it writes
+ * anew, as a checkpoint, if a user's FUA write has failed meanwhile (commit.c):
+ *
+ *	a block of the journal is written	in the disk's cache
+ *	the flush behind a FUA write fails	it is gone
+ *	that behind the block			ends well
  *
  * Disks that others are made of, those below a logical volume for instance, the block layer tells
- * nobody.  Where caution costs little they count as the same.
+ * nobody: two devices that are not the same do not count as sharing any, but where caution costs
+ * nothing (settle.c).
  */
 #include "hybrid.h"
 
@@ -55,27 +61,29 @@ bool hy_disk_fua_flushes(struct block_device *bdev)
 	return bdev_write_cache(bdev) && (!bdev_fua(bdev) || is_stacked(bdev));
 }
 
+static bool is_on(const struct hy_member *m, const struct block_device *bdev)
+{
+	return m->bdev && m->bdev->bd_disk == bdev->bd_disk;
+}
+
 /**
  * hy_disk_lost - a flush of a disk has failed that was not sent to a member
  * @pool: the pool
  * @bdev: the device that it was sent to
  *
- * The next commit does as if its members had failed to flush.  While the pool is not running there
- * is nothing that they have not flushed.
+ * The next commit does as if its members had failed to flush; see hy_members_rest(), too.
  * Context: the committer.
  */
 void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev)
 {
 	unsigned int i;
 
-	if (!READ_ONCE(pool->running))
+	/* Nobody has written anything yet. */
+	if (!pool->loaded)
 		return;
-	for (i = 0; i < pool->nr_members; i++) {
-		struct hy_member *m = &pool->member[i];
-
-		if (m->bdev && m->bdev->bd_disk == bdev->bd_disk)
-			hy_member_doubt(pool, m);
-	}
+	for (i = 0; i < pool->nr_members; i++)
+		if (is_on(&pool->member[i], bdev))
+			set_bit(i, &pool->distrusted);
 }
 
 /**
@@ -84,18 +92,16 @@ void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev)
  * @bdev: a device on it
  *
  * Context: the committer.
- * Return: a number that is another one each time that a member may have lost something with which
- * the device may share a disk.
+ * Return: a number that is another one after each time that a member there may have lost something.
  */
 unsigned int hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev)
 {
 	unsigned int i, losses = 0;
 
-	for (i = 0; i < pool->nr_members; i++) {
-		struct hy_member *m = &pool->member[i];
-
-		if (m->bdev && hy_disk_may_be_same(m->bdev, bdev))
-			losses += atomic_read(&m->losses);
-	}
+	/* The bit is a loss that is yet to be counted. */
+	for (i = 0; i < pool->nr_members; i++)
+		if (is_on(&pool->member[i], bdev))
+			losses += atomic_read(&pool->member[i].losses) +
+				  test_bit(i, &pool->distrusted);
 	return losses;
 }

@@ -427,6 +427,7 @@ struct hy_mirror {
 	enum hy_mirror_op op;
 	unsigned int area;
 	bool begun;		/* @answer was given */
+	unsigned int losses;	/* of the disks that are written to, when it began */
 	struct ek_mend mend;	/* its buffer is a resync's, too */
 	int error;		/* the answer */
 	struct completion answer;
@@ -437,8 +438,6 @@ struct hy_meta_io {
 	atomic_t pending;
 	int error;
 	unsigned int flags;	/* EK_IO_* of what is in flight */
-	bool cached;		/* something was written that no flush has made durable */
-	unsigned int losses;	/* of its disk, before that */
 	struct completion done;
 };
 
@@ -538,6 +537,7 @@ struct hy_pool {
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
 	unsigned long distrusted;	/* members: see hy_members_flush() */
+	atomic_t fua_failed;		/* users' writes that may have been failed flushes */
 	unsigned int nr_taken_back;	/* likewise: extents */
 	struct ek_page *committed;	/* likewise: a page of the map, as on the media */
 	u64 committed_index;		/* which one; U64_MAX: none */
@@ -820,8 +820,8 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
 void hy_members_commit(struct hy_pool *pool);
 void hy_members_committed(struct hy_pool *pool);
 bool hy_members_wrote(struct hy_pool *pool, unsigned long members);
-void hy_member_doubt(struct hy_pool *pool, struct hy_member *m);
 void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
+void hy_members_rest(struct hy_pool *pool);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);

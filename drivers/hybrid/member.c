@@ -305,6 +305,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  */
 void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
+	count_loss(m);
 	hy_member_distrust(pool, m);
 	hy_member_error(pool, m, status);
 	/* As in flush_failed(). */
@@ -490,6 +491,15 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 		tell_degraded(pool, m, status);
 }
 
+/*
+ * Of a FUA write that may be a write and a flush: it may be the flush that has failed, and dropped
+ * what others wrote.  Not where it was the place that could not be written: no flush followed.
+ */
+static bool is_of_device(blk_status_t status)
+{
+	return status != BLK_STS_MEDIUM && status != BLK_STS_NOSPC && status != BLK_STS_PROTECTION;
+}
+
 /**
  * hy_member_failed - a user's request ended with an error
  * @pool: the pool
@@ -509,9 +519,10 @@ void hy_member_failed(struct hy_pool *pool, struct hy_member *m, blk_opf_t opf,
 	if (op_is_write(opf))
 		WRITE_ONCE(m->write_failed, true);
 	hy_member_error(pool, m, status);
-	/* It may be the flush behind it that has failed, and dropped what others wrote. */
-	if (opf & REQ_FUA && hy_disk_fua_flushes(m->bdev))
+	if (opf & REQ_FUA && is_of_device(status) && hy_disk_fua_flushes(m->bdev)) {
+		atomic_inc(&pool->fua_failed);
 		hy_member_distrust(pool, m);
+	}
 }
 
 /**
@@ -545,24 +556,33 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 }
 
 /**
- * hy_member_doubt - it may have lost what it has not flushed until now
+ * hy_member_distrust - it may have lost what it has not flushed until now
  * @pool: the pool
  * @m: the member
  *
- * The next commit sees to it, whenever that is.
  * Context: any.
  */
-void hy_member_doubt(struct hy_pool *pool, struct hy_member *m)
-{
-	count_loss(m);
-	set_bit(m - pool->member, &pool->distrusted);
-}
-
-/* The same, and there is to be a commit.  Any context. */
 void hy_member_distrust(struct hy_pool *pool, struct hy_member *m)
 {
-	hy_member_doubt(pool, m);
+	set_bit(m - pool->member, &pool->distrusted);
 	hy_commit_kick(pool);
+}
+
+/**
+ * hy_members_rest - the pool is suspended, and its last commit is over
+ * @pool: the pool
+ *
+ * A flush of metadata that failed behind that of the members is none of theirs: nothing has been
+ * written since.
+ * Context: nothing is committed, no bio is in flight.
+ */
+void hy_members_rest(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++)
+		if (writes_completed(&pool->member[i]) == pool->member[i].flushed)
+			clear_bit(i, &pool->distrusted);
 }
 
 /**

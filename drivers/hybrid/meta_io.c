@@ -2,13 +2,7 @@
 /*
  * The store's way to the metadata areas, by dm-io.
  *
- * An area may share its disk with members, and with what flushes those (disk.c).  What was written
- * to it is durable by a flush only if the disk has lost nothing in between:
- *
- *	pages of a checkpoint are written	in the disk's cache
- *	a member's flush, or a user's FUA	they are gone: older ones are there, whole
- *	write fails
- *	the areas are flushed			ends well; the superblock would name them
+ * An area may share its disk with members: a flush that fails is one of theirs, too (disk.c).
  */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
@@ -88,30 +82,9 @@ static struct block_device *meta_bdev(struct hy_pool *pool, unsigned int area)
 	return pool->meta[area].dev->bdev;
 }
 
-/* Before what no flush has made durable yet is written. */
-static void note_cached(struct hy_pool *pool, unsigned int area)
-{
-	struct hy_meta_io *m = &pool->meta_io[area];
-
-	if (!m->cached)
-		m->losses = hy_disk_losses(pool, meta_bdev(pool, area));
-	m->cached = true;
-}
-
-/* A flush has ended well.  Return: is what was written before durable? */
-static int judge_cached(struct hy_pool *pool, unsigned int area)
-{
-	struct hy_meta_io *m = &pool->meta_io[area];
-	bool cached = m->cached;
-
-	m->cached = false;
-	return cached && m->losses != hy_disk_losses(pool, meta_bdev(pool, area)) ? -EIO : 0;
-}
-
 /* One has failed, or may have. */
 static void flush_failed(struct hy_pool *pool, unsigned int area)
 {
-	pool->meta_io[area].cached = false;
 	hy_disk_lost(pool, meta_bdev(pool, area));
 }
 
@@ -133,8 +106,6 @@ static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 	}
 	if (flags & EK_IO_FUA)
 		opf |= REQ_FUA;
-	else
-		note_cached(pool, area);
 	m->flags |= flags;
 	atomic_inc(&m->pending);
 	r = meta_dm_io(pool, area, offset, (void *)buf, len, opf, meta_written, m);
@@ -166,8 +137,6 @@ static int meta_wait(void *ctx, unsigned int area)
 	atomic_set(&m->pending, 1);
 	if (r && has_flushed(pool, area, flags))
 		flush_failed(pool, area);
-	else if (!r && flags & EK_IO_PREFLUSH)
-		r = judge_cached(pool, area);
 	return r;
 }
 
@@ -179,9 +148,8 @@ static int meta_flush(void *ctx, unsigned int area)
 	if (!pool->meta[area].dev)
 		return -EIO;
 	r = blkdev_issue_flush(meta_bdev(pool, area));
-	if (!r)
-		return judge_cached(pool, area);
-	flush_failed(pool, area);
+	if (r)
+		flush_failed(pool, area);
 	return r;
 }
 

@@ -24,16 +24,30 @@
  *
  * Both are done some pages at a time by a work item of the committer's queue, which is ordered:
  * so the store still has one caller at a time, and who wants a commit waits for a step at most.
- * A suspension gives them up, as the table that comes next may have other devices.
+ * A suspension gives them up, as the table that comes next may have other devices.  So does a flush
+ * that fails of a disk that is written to: it may have dropped pages that were copied, and the one
+ * at the end would find nothing of them.
  */
 #include <linux/sched/mm.h>
 #include "hybrid.h"
+
+static unsigned int losses(struct hy_pool *pool)
+{
+	struct hy_mirror *m = &pool->mirror;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < pool->nr_meta; i++)
+		if (pool->meta[i].dev && (m->op == HY_MIRROR_RESYNC) == (i == m->area))
+			n += hy_disk_losses(pool, pool->meta[i].dev->bdev);
+	return n;
+}
 
 static int begin(struct hy_pool *pool)
 {
 	struct hy_mirror *m = &pool->mirror;
 	unsigned int areas = ek_store_areas(pool->store);
 
+	m->losses = losses(pool);
 	if (!hy_pool_writable(pool))
 		return -EROFS;
 	if (m->op == HY_MIRROR_LEAVE)
@@ -57,6 +71,8 @@ static int step(struct hy_pool *pool)
 		return -EAGAIN;
 	if (!hy_pool_writable(pool))
 		return -EROFS;
+	if (m->losses != losses(pool))
+		return -EIO;
 	if (m->op == HY_MIRROR_RESYNC)
 		return ek_store_resync_step(pool->store);
 	/* The one that leaves may be the one that can't be written any more. */

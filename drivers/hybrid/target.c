@@ -259,6 +259,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	WRITE_ONCE(pool->closing, true);
 	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))
 		DMERR("the last commit before suspension failed");
+	hy_members_rest(pool);
 	WRITE_ONCE(pool->closing, false);
 	if (pool->needs_check && !pool->needs_check_noted)
 		hy_commit_wait(pool, false);
