@@ -199,8 +199,8 @@ lost_in_resync() {
 	fresh_disks && wipe a m e && table=$(line 40 "a e:10240" "m e") && pool p "$table" && write 0 256 1 &&
 		message p move 0 1 && wait_for 20 arrived && flush && message p metadata leave 1 &&
 		wait_for 20 status_is p meta AS && slow e write_lat=1s fail=flush fail_after=1 &&
-		message p metadata resync 1 && write 0 8 2 && ! flush && wait_for 20 status_is p meta AS &&
-		slow e fail=none write_lat=10us && message p metadata resync 1 && wait_for 20 status_is p meta AA
+		message p metadata resync 1 && write 0 8 2 && ! flush && slow e fail=none &&
+		wait_for 20 status_is p meta AS && slow e write_lat=10us && message p metadata resync 1 && wait_for 20 status_is p meta AA
 }
 scenario "a metadata area that is made a mirror while its disk loses something" lost_in_resync
 # A flush of its own that fails could drop metadata that is on the same disk.

@@ -611,25 +611,31 @@ static void note_awaited(struct pools *pools, const struct bdev *dev,
 
 /*
  * A mirror that is stale is done without, but not if it only comes a moment later.  Nor is a copy
- * taken for the original that comes then.  Only where a pool would be activated: devices whose own
- * event is to come are not read otherwise, as they may be slow.
+ * taken for the original that comes then, or that is private: nobody knows which is meant.  Only
+ * where a pool would be activated: devices whose own event is to come are not read otherwise, as
+ * they may be slow.
  */
 static void look_ahead(struct pools *pools, dev_t rdev)
 {
 	struct area area[AREA_MAX];
-	char *path = bdev_path(rdev), *owner;
+	char *path = bdev_path(rdev), *owner, *since;
+	bool comes = !udev_db_is_private(rdev);
 	struct bdev dev;
 	int nr, err;
 
 	if (!bdev_stalled(rdev) && !access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
 		nr = area_find(&dev, area, &err);
 		owner = owner_unless_held(&dev, area, nr);
-		for (; nr > 0; nr--) {
-			note_to_come(pools, &area[nr - 1].info);
+		/* Its event looks for nothing if it has become another's. */
+		since = nr > 0 ? owner_since(&dev, area, nr) : NULL;
+		for (; nr > 0 && !since; nr--) {
+			if (comes)
+				note_to_come(pools, &area[nr - 1].info);
 			/* What is part of another one will be passed over. */
 			if (!owner)
 				note_awaited(pools, &dev, &area[nr - 1].info);
 		}
+		free(since);
 		free(owner);
 		bdev_close(&dev);
 	}
@@ -738,10 +744,8 @@ static int scan_all(struct scan *scan)
 			pool_settle(&pools->pool[i]);
 			ahead |= pool_lacks_stale_only(&pools->pool[i]);
 		}
-	/* No event of a private one asks again. */
 	for (i = 0; ahead && i < scan->nr_to_come; i++)
-		if (!udev_db_is_private(scan->to_come[i]))
-			look_ahead(pools, scan->to_come[i]);
+		look_ahead(pools, scan->to_come[i]);
 	free(scan->to_come);
 	return 0;
 }

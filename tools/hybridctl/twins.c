@@ -20,7 +20,7 @@ static bool is_beneath(const struct pool *p, const struct pool_area *a, dev_t rd
 
 	if (a->rdev && bdev_is_above(a->rdev, rdev))
 		return true;
-	for (twin = p->twin; twin < p->twin + p->nr_twins; twin++)
+	for (twin = p->twin; twin && twin < p->twin + p->nr_twins; twin++)
 		if (twin->rdev && twins_are(a, twin) && bdev_is_above(twin->rdev, rdev))
 			return true;
 	return false;
@@ -49,7 +49,7 @@ static void prefer(struct pool *p, struct pool_area *a)
 {
 	struct pool_area *twin, *best = a, swap;
 
-	for (twin = p->twin; twin < p->twin + p->nr_twins; twin++)
+	for (twin = p->twin; twin && twin < p->twin + p->nr_twins; twin++)
 		if (twins_are(a, twin) && rank(p, a, twin) > rank(p, a, best))
 			best = twin;
 	swap = *a;
@@ -90,7 +90,7 @@ static void judge(struct pool *p, const struct pool_area *a, bool quiet)
 {
 	const struct pool_area *twin;
 
-	for (twin = p->twin; twin < p->twin + p->nr_twins; twin++)
+	for (twin = p->twin; twin && twin < p->twin + p->nr_twins; twin++)
 		if (twins_are(a, twin))
 			judge_twin(p, a, twin, quiet);
 }
