@@ -31,13 +31,18 @@
 #include <linux/sched/mm.h>
 #include "hybrid.h"
 
+/* A resync writes to the area that it is about, what else there is to the others. */
+static bool writes_to(const struct hy_mirror *m, unsigned int area)
+{
+	return m->op == HY_MIRROR_RESYNC ? area == m->area : area != m->area;
+}
+
 static unsigned int losses(struct hy_pool *pool)
 {
-	struct hy_mirror *m = &pool->mirror;
 	unsigned int i, n = 0;
 
 	for (i = 0; i < pool->nr_meta; i++)
-		if (pool->meta[i].dev && (m->op == HY_MIRROR_RESYNC) == (i == m->area))
+		if (pool->meta[i].dev && writes_to(&pool->mirror, i))
 			n += hy_disk_losses(pool, pool->meta[i].dev->bdev);
 	return n;
 }
