@@ -40,6 +40,7 @@ static char path[NR_DEVICES][KTAP_NAME + 16];
 static struct {
 	unsigned int found[NR_DEVICES], nr;	/* by the scan, in this order */
 	unsigned int to_come;			/* a bit each */
+	bool private;				/* these are not, but private */
 	bool active;				/* on OTHER and MEANT */
 	unsigned int place;			/* that MEANT has */
 } machine;
@@ -85,7 +86,12 @@ const char *__wrap_bdev_stalled(dev_t rdev)
 
 bool __wrap_udev_db_is_to_come(dev_t rdev)
 {
-	return machine.to_come >> device(rdev) & 1;
+	return !machine.private && machine.to_come >> device(rdev) & 1;
+}
+
+bool __wrap_udev_db_is_private(dev_t rdev)
+{
+	return machine.private && machine.to_come >> device(rdev) & 1;
 }
 
 int __wrap_bdev_open(struct bdev *dev, const char *name, unsigned int flags)
@@ -403,6 +409,10 @@ static void test_to_come(void)
 	/* Metadata may tell that they are later, a member is what metadata name. */
 	comes("another one without metadata", "OM", "P", NULL);
 	comes("another one with metadata", "OM", "R", "metadata area");
+	machine.private = true;
+	comes("what is private, the original of a copy,", "OC", "M", meant);
+	comes("what is private, a leg,", "OM", "B", NULL);
+	machine.private = false;
 	free(meant);
 }
 
