@@ -172,7 +172,7 @@ static int m2_same(struct m2_dev *dev, const u8 *head)
 			       label->name, label->range_bytes);
 	if (!m2_head_is_ours(head, label))
 		return m2_fail(dev, -EEXIST,
-			       "%s was there, and something else was put in its place; --force overwrites both",
+			       "%s was there, and something else was put in its place; --force overwrites it",
 			       label->name);
 	return 0;
 }
