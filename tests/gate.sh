@@ -106,6 +106,7 @@ vm none 1 "modprobe evenkeel_gate && echo loaded && rmmod evenkeel_gate"
 start late scripts/vm --timeout 10 -- sleep 1000
 start status scripts/vm -- bash -c 'modprobe evenkeel_gate; exit 7'
 start unstartable scripts/vm --append rdinit=/none -- true
+start silent env EVENKEEL_BOOT_SILENCE=0 scripts/vm --kernel debug -- true
 start ends scripts/vm -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start again scripts/vm --reset -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start refused scripts/vm --kernel 5.10 -- true
@@ -133,6 +134,7 @@ for line in "${!bare[@]}"; do ! did "bare-$line" || expect "without a prefix: ${
 ! did status || expect "the command's own status" status 7 'status 7'
 ! did late || expect "a command that does not end" late 124 'time is up after 10 s'
 ! did unstartable || expect "a machine that does not start" unstartable 125 'the machine did not start'
+! did silent || expect "one that says nothing more while it boots" silent 125 'it said nothing for 0 s, while booting'
 ! did ends || expect "a machine that ends before its command" ends 125 'the machine ended before the command did'
 ! did again || expect "one that is reset, but not by its command" again 125 'the machine ended before the command did'
 ! did torn || expect "a kernel log whose end is missing" torn 125 'the kernel log is incomplete \(status 0\)'
