@@ -594,12 +594,18 @@ static void judge_store(struct hy_pool *pool, unsigned int areas)
  */
 static int commit_wanted(struct hy_pool *pool, const struct wants *wants, int *checkpoint)
 {
-	unsigned int failed = atomic_read(&pool->fua_failed);
 	int r = commit(pool, wants->checkpoint);
+	unsigned int failed = atomic_read(&pool->fua_failed);
 
-	/* What it has written may have been dropped with that (disk.c). */
-	if (!r && failed != atomic_read(&pool->fua_failed) && hy_pool_writable(pool))
+	/* What was written may have been dropped with these, and is until a checkpoint ends well. */
+	if (!r && failed != pool->fua_seen && hy_pool_writable(pool)) {
+		pool->removing = 0;
 		r = commit(pool, true);
+		if (!r)
+			pool->fua_seen = failed;
+		*checkpoint = r;
+		return r;
+	}
 	*checkpoint = r;
 	/* A full journal may make the second try a checkpoint: those who leave have failed to. */
 	pool->removing = 0;

@@ -534,11 +534,12 @@ struct hy_pool {
 	unsigned long tell_left;	/* of these at the suspension */
 	unsigned long tell_fua_left;
 	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
+	atomic_t fua_failed;		/* users' writes that may have been failed flushes */
+	unsigned int fua_seen;		/* the committer's: of these, before the last checkpoint */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
 	unsigned long distrusted;	/* members: see hy_members_flush() */
-	atomic_t fua_failed;		/* users' writes that may have been failed flushes */
-	unsigned int nr_taken_back;	/* likewise: extents */
+	unsigned int nr_taken_back;	/* the committer's: extents */
 	struct ek_page *committed;	/* likewise: a page of the map, as on the media */
 	u64 committed_index;		/* which one; U64_MAX: none */
 	unsigned int removing;		/* the committer's: members; see checkpoint.c */
@@ -641,14 +642,14 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 
 /* meta_io.c */
 int hy_preflush(struct dm_dev *dev, blk_opf_t *opf);
+extern const struct ek_store_io hy_meta_io;
+extern const struct ek_store_io hy_meta_io_ro;
 
 /* disk.c */
 bool hy_disk_may_be_same(const struct block_device *a, const struct block_device *b);
 bool hy_disk_fua_flushes(struct block_device *bdev);
 void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev);
 unsigned int hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev);
-extern const struct ek_store_io hy_meta_io;
-extern const struct ek_store_io hy_meta_io_ro;
 
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
