@@ -597,7 +597,7 @@ static int commit_wanted(struct hy_pool *pool, const struct wants *wants, int *c
 	int r = commit(pool, wants->checkpoint);
 	unsigned int failed = atomic_read(&pool->fua_failed);
 
-	/* What was written may have been dropped with these, and is until a checkpoint ends well. */
+	/* What was written may be dropped with these until a checkpoint ends well. */
 	if (!r && failed != pool->fua_seen && hy_pool_writable(pool)) {
 		pool->removing = 0;
 		r = commit(pool, true);
