@@ -664,7 +664,7 @@ const struct op ops[] = {
 	{ "sync", have_open_a, sync_all, close_it, NULL, CUT_ALONE },
 	{ "freeze and thaw", have_root, freeze, close_it, NULL, CUT_ALONE },
 	{ "unmount and mount", nothing, again, NULL, NULL, CUT_ALONE },
-	{ "read-only and back", have_a, read_only_and_back, close_it, NULL, 0 },
+	{ "read-only and back", have_a, read_only_and_back, close_it, NULL, CUT_ALONE },
 };
 
 const unsigned int nr_ops = sizeof(ops) / sizeof(*ops);
