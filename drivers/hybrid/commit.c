@@ -26,6 +26,7 @@
 
 #define HY_FAILED_COMMITS	3u	/* in a row, after which there is no hope */
 #define HY_FAILING		(10 * HZ)	/* and for so long */
+#define HY_LOST_COMMITS		4u	/* in a row, whose pages may be lost, before one fails */
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -255,6 +256,30 @@ static void note_failure(struct hy_pool *pool, bool checkpoint, int error)
 		hy_pool_needs_check(pool, "nothing can be committed");
 }
 
+/* Comes to an end: who is doubted is not asked again. */
+static int commit_without_doubted(struct hy_pool *pool, bool checkpoint)
+{
+	int r = commit_once(pool, checkpoint);
+
+	while (r && pool->reverting) {
+		hy_free_revert(pool);
+		r = commit_once(pool, checkpoint);
+	}
+	return r;
+}
+
+/* Pages that others' flushes may have dropped are written again (lib/checkpoint.c). */
+static int commit_whole(struct hy_pool *pool, bool checkpoint)
+{
+	unsigned int tries = 0;
+	int r;
+
+	do {
+		r = commit_without_doubted(pool, checkpoint);
+	} while (r == -EAGAIN && ++tries < HY_LOST_COMMITS);
+	return r == -EAGAIN ? -EIO : r;
+}
+
 /*
  * While changes are taken and not yet durable, nothing marks them: FUA writes
  * look at pool->committing after they looked for marks.
@@ -271,12 +296,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	pool->unflushed = pool->doubted;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
-	r = commit_once(pool, checkpoint);
-	/* Comes to an end: who is doubted is not asked again. */
-	while (r && pool->reverting) {
-		hy_free_revert(pool);
-		r = commit_once(pool, checkpoint);
-	}
+	r = commit_whole(pool, checkpoint);
 	if (r) {
 		note_failure(pool, checkpoint, r);
 	} else {
@@ -595,17 +615,7 @@ static void judge_store(struct hy_pool *pool, unsigned int areas)
 static int commit_wanted(struct hy_pool *pool, const struct wants *wants, int *checkpoint)
 {
 	int r = commit(pool, wants->checkpoint);
-	unsigned int failed = atomic_read(&pool->fua_failed);
 
-	/* What was written may be dropped with these until a checkpoint ends well. */
-	if (!r && failed != pool->fua_seen && hy_pool_writable(pool)) {
-		pool->removing = 0;
-		r = commit(pool, true);
-		if (!r)
-			pool->fua_seen = failed;
-		*checkpoint = r;
-		return r;
-	}
 	*checkpoint = r;
 	/* A full journal may make the second try a checkpoint: those who leave have failed to. */
 	pool->removing = 0;

@@ -12,17 +12,13 @@
  *	a user's FLUSH, b is flushed		ends well
  *
  * So b is distrusted, whatever it was that the flush was sent for, as if it had been sent to b
- * (member.c).  What is copied to a metadata area by and by, and flushed at its end, is not believed
- * if the disk has lost something in between (mirror.c).  What a commit writes there it writes
- * anew, as a checkpoint, if a user's FUA write has failed meanwhile (commit.c):
- *
- *	a block of the journal is written	in the disk's cache
- *	the flush behind a FUA write fails	it is gone
- *	that behind the block			ends well
+ * (member.c).  Nor is what was written to a metadata area believed if the disk has lost something
+ * on the way: it is written again, with all that was to be durable with it (lib/store.c), and what
+ * was copied there by and by is given up (lib/resync.c).
  *
  * Disks that others are made of, those below a logical volume for instance, the block layer tells
  * nobody: two devices that are not the same do not count as sharing any, but where caution costs
- * nothing (settle.c).
+ * little (settle.c, hy_disk_losses()).
  */
 #include "hybrid.h"
 
@@ -82,26 +78,48 @@ void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev)
 	if (!pool->loaded)
 		return;
 	for (i = 0; i < pool->nr_members; i++)
-		if (is_on(&pool->member[i], bdev))
+		if (is_on(&pool->member[i], bdev)) {
+			hy_disk_dropped(&pool->member[i], true);
 			set_bit(i, &pool->distrusted);
+		}
+}
+
+/**
+ * hy_disk_dropped - a member's disk may have dropped what was in its cache
+ * @m: the member
+ * @known: a flush has failed; or it may have been something else that has
+ *
+ * Counted at once, so that a flush that ends well after it is not believed.
+ * Context: any.
+ */
+void hy_disk_dropped(struct hy_member *m, bool known)
+{
+	atomic_inc(known ? &m->dropped : &m->dropped_perhaps);
 }
 
 /**
  * hy_disk_losses - how often has a disk lost something?
  * @pool: the pool
  * @bdev: a device on it
+ * @losses: other numbers after each time that a member there may have
  *
  * Context: the committer.
- * Return: a number that is another one after each time that a member there may have lost something.
  */
-unsigned int hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev)
+void hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev,
+		    struct ek_losses *losses)
 {
-	unsigned int i, losses = 0;
+	unsigned int i;
 
-	/* The bit is a loss that is yet to be counted. */
-	for (i = 0; i < pool->nr_members; i++)
-		if (is_on(&pool->member[i], bdev))
-			losses += atomic_read(&pool->member[i].losses) +
-				  test_bit(i, &pool->distrusted);
-	return losses;
+	memset(losses, 0, sizeof(*losses));
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (!m->bdev)
+			continue;
+		if (is_on(m, bdev))
+			losses->known += atomic_read(&m->dropped);
+		if (hy_disk_may_be_same(m->bdev, bdev))
+			losses->likely += atomic_read(&m->dropped) +
+					  atomic_read(&m->dropped_perhaps);
+	}
 }

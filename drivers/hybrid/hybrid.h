@@ -222,6 +222,8 @@ struct hy_cold {
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @losses: how often it may have, with what was copied there; changed before anybody takes
  *	free_sem, or flushes again, for what it is about
+ * @dropped: how often its disk may have dropped what was in its cache, as a flush failed
+ * @dropped_perhaps: likewise, as something failed that may have been one: disk.c
  * @failed_flushes: in a row; the committer's own
  * @write_failed: a write has since the last flush began, or the member was reinstated
  * @state: enum ek_member_state
@@ -278,6 +280,8 @@ struct hy_member {
 	struct work_struct settle_work;
 	u64 lost;
 	atomic_t losses;
+	atomic_t dropped;
+	atomic_t dropped_perhaps;
 	unsigned int failed_flushes;
 	bool write_failed;
 	u32 state;
@@ -427,7 +431,6 @@ struct hy_mirror {
 	enum hy_mirror_op op;
 	unsigned int area;
 	bool begun;		/* @answer was given */
-	unsigned int losses;	/* of the disks that are written to, when it began */
 	struct ek_mend mend;	/* its buffer is a resync's, too */
 	int error;		/* the answer */
 	struct completion answer;
@@ -534,8 +537,6 @@ struct hy_pool {
 	unsigned long tell_left;	/* of these at the suspension */
 	unsigned long tell_fua_left;
 	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
-	atomic_t fua_failed;		/* users' writes that may have been failed flushes */
-	unsigned int fua_seen;		/* the committer's: of these, before the last checkpoint */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
 	unsigned long distrusted;	/* members: see hy_members_flush() */
@@ -649,7 +650,9 @@ extern const struct ek_store_io hy_meta_io_ro;
 bool hy_disk_may_be_same(const struct block_device *a, const struct block_device *b);
 bool hy_disk_fua_flushes(struct block_device *bdev);
 void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev);
-unsigned int hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev);
+void hy_disk_dropped(struct hy_member *m, bool known);
+void hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev,
+		    struct ek_losses *losses);
 
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
@@ -821,7 +824,7 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
 void hy_members_commit(struct hy_pool *pool);
 void hy_members_committed(struct hy_pool *pool);
 bool hy_members_wrote(struct hy_pool *pool, unsigned long members);
-void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m, bool known);
 void hy_members_rest(struct hy_pool *pool);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);

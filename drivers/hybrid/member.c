@@ -268,6 +268,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	if (lost && seen != m->lost)
 		hy_commit_lost(pool);
 	hy_cache_forget_all(pool);
+	hy_disk_dropped(m, true);
 	count_loss(m);
 	WRITE_ONCE(m->write_failed, true);
 	m->lost = seen;
@@ -306,7 +307,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
 	count_loss(m);
-	hy_member_distrust(pool, m);
+	hy_member_distrust(pool, m, true);
 	hy_member_error(pool, m, status);
 	/* As in flush_failed(). */
 	if (degrade(pool, m))
@@ -493,11 +494,15 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 
 /*
  * Of a FUA write that may be a write and a flush: it may be the flush that has failed, and dropped
- * what others wrote.  Not where it was the place that could not be written: no flush followed.
+ * what others wrote.  A bad medium may be where the write went to, and then no flush followed, or
+ * where the cache was to go to: only what is done again for nothing does not believe the disk for
+ * long because of that (lib/store.c).  What there is no room or no right for was no flush.
  */
-static bool is_of_device(blk_status_t status)
+static void note_fua_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
-	return status != BLK_STS_MEDIUM && status != BLK_STS_NOSPC && status != BLK_STS_PROTECTION;
+	if (status == BLK_STS_NOSPC || status == BLK_STS_PROTECTION)
+		return;
+	hy_member_distrust(pool, m, status != BLK_STS_MEDIUM);
 }
 
 /**
@@ -519,10 +524,8 @@ void hy_member_failed(struct hy_pool *pool, struct hy_member *m, blk_opf_t opf,
 	if (op_is_write(opf))
 		WRITE_ONCE(m->write_failed, true);
 	hy_member_error(pool, m, status);
-	if (opf & REQ_FUA && is_of_device(status) && hy_disk_fua_flushes(m->bdev)) {
-		atomic_inc(&pool->fua_failed);
-		hy_member_distrust(pool, m);
-	}
+	if (opf & REQ_FUA && hy_disk_fua_flushes(m->bdev))
+		note_fua_failed(pool, m, status);
 }
 
 /**
@@ -547,7 +550,7 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	 * failed already may have had its power back for a while, and lost more.
 	 */
 	if (READ_ONCE(m->write_failed))
-		hy_member_distrust(pool, m);
+		hy_member_distrust(pool, m, false);
 	if (!has_failed(pool, m))
 		return;
 	DMERR("member %u has failed: %llu errors in a period and nothing else",
@@ -559,11 +562,13 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
  * hy_member_distrust - it may have lost what it has not flushed until now
  * @pool: the pool
  * @m: the member
+ * @known: a flush of its disk has failed
  *
  * Context: any.
  */
-void hy_member_distrust(struct hy_pool *pool, struct hy_member *m)
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m, bool known)
 {
+	hy_disk_dropped(m, known);
 	set_bit(m - pool->member, &pool->distrusted);
 	hy_commit_kick(pool);
 }
@@ -613,7 +618,7 @@ static int flushes(struct hy_pool *pool, struct hy_member *m)
 	if (!r)
 		return 0;
 	m->failed_flushes++;
-	hy_member_distrust(pool, m);
+	hy_member_distrust(pool, m, true);
 	return r;
 }
 

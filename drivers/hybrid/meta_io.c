@@ -153,6 +153,16 @@ static int meta_flush(void *ctx, unsigned int area)
 	return r;
 }
 
+static void meta_losses(void *ctx, unsigned int area, struct ek_losses *losses)
+{
+	struct hy_pool *pool = ctx;
+
+	memset(losses, 0, sizeof(*losses));
+	/* Nobody has written anything yet. */
+	if (pool->loaded && pool->meta[area].dev)
+		hy_disk_losses(pool, meta_bdev(pool, area), losses);
+}
+
 /* For tables that must not write. */
 const struct ek_store_io hy_meta_io_ro = {
 	.read = meta_read,
@@ -163,4 +173,5 @@ const struct ek_store_io hy_meta_io = {
 	.write = meta_write,
 	.wait = meta_wait,
 	.flush = meta_flush,
+	.losses = meta_losses,
 };

@@ -25,34 +25,16 @@
  * Both are done some pages at a time by a work item of the committer's queue, which is ordered:
  * so the store still has one caller at a time, and who wants a commit waits for a step at most.
  * A suspension gives them up, as the table that comes next may have other devices.  So does a flush
- * that fails of a disk that is written to: it may have dropped pages that were copied, and the one
- * at the end would find nothing of them.
+ * that fails of a disk that is written to (lib/resync.c, lib/store.c).
  */
 #include <linux/sched/mm.h>
 #include "hybrid.h"
-
-/* A resync writes to the area that it is about, what else there is to the others. */
-static bool writes_to(const struct hy_mirror *m, unsigned int area)
-{
-	return m->op == HY_MIRROR_RESYNC ? area == m->area : area != m->area;
-}
-
-static unsigned int losses(struct hy_pool *pool)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < pool->nr_meta; i++)
-		if (pool->meta[i].dev && writes_to(&pool->mirror, i))
-			n += hy_disk_losses(pool, pool->meta[i].dev->bdev);
-	return n;
-}
 
 static int begin(struct hy_pool *pool)
 {
 	struct hy_mirror *m = &pool->mirror;
 	unsigned int areas = ek_store_areas(pool->store);
 
-	m->losses = losses(pool);
 	if (!hy_pool_writable(pool))
 		return -EROFS;
 	if (m->op == HY_MIRROR_LEAVE)
@@ -76,8 +58,6 @@ static int step(struct hy_pool *pool)
 		return -EAGAIN;
 	if (!hy_pool_writable(pool))
 		return -EROFS;
-	if (m->losses != losses(pool))
-		return -EIO;
 	if (m->op == HY_MIRROR_RESYNC)
 		return ek_store_resync_step(pool->store);
 	/* The one that leaves may be the one that can't be written any more. */

@@ -4,9 +4,11 @@
  *
  * Pages go to the slot that the table in force does not name, the next table to the
  * table slot that the superblock in force does not name, the next superblock to the
- * other superblock slot, with PREFLUSH|FUA after all else is complete.
+ * other superblock slot, after all else is durable.
  *
  *	crash before the superblock:	the generation before, its pages, its journal
+ *	pages lost before it:		somebody else's flush of the disk has failed: likewise,
+ *					try again
  *	torn superblock:		its checksum fails: the same
  *	crash after it:			the new generation, an empty journal
  *	write error before it:		nothing that counts was touched; try again
@@ -64,12 +66,11 @@ static unsigned int ek_super_write(struct ek_store *store, unsigned int areas, u
 	u64 offset = ek_generation_slot(generation) ? EK_SUPER1_OFFSET : EK_SUPER0_OFFSET;
 	unsigned int old = areas & ~store->joining, failed;
 
-	failed = ek_areas_write(store, old, offset, store->pending, EK_BLOCK_SIZE,
-				EK_IO_PREFLUSH | EK_IO_FUA);
+	failed = ek_areas_write(store, old, offset, store->pending, EK_BLOCK_SIZE, EK_IO_FUA);
 	if (failed == old)
 		return areas;
 	return failed | ek_areas_write(store, areas & store->joining, offset, store->pending,
-				       EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
+				       EK_BLOCK_SIZE, EK_IO_FUA);
 }
 
 /* One generation; returns 0, or -EIO with store->dead when its fate is unknown. */
@@ -83,7 +84,7 @@ static int ek_super_step(struct ek_store *store, const u8 *table, u64 journal_ge
 	if (generation > EK_GENERATION_MAX)
 		return -EIO;
 	failed = ek_areas_write(store, store->areas, store->geo.table_offset[slot], table,
-				store->geo.table_bytes, 0);
+				store->geo.table_bytes, EK_IO_FUA);
 	left = store->areas & ~failed;
 	if (!(left & ~store->joining))
 		return -EIO;
@@ -175,6 +176,7 @@ int ek_store_ckpt_begin(struct ek_store *store)
 	store->ckpt = true;
 	store->ckpt_failed = 0;
 	store->ring_used = 0;
+	ek_areas_losses(store, store->areas, store->ckpt_since);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ek_store_ckpt_begin);
@@ -232,6 +234,22 @@ int ek_store_ckpt_page(struct ek_store *store, u64 index, struct ek_page *image)
 }
 EXPORT_SYMBOL_GPL(ek_store_ckpt_page);
 
+/*
+ * Others' flushes that failed may have dropped pages before the one at the end: what the table is
+ * about to name would be as it was two checkpoints ago.  See ek_areas_write(), too.
+ */
+static bool ek_ckpt_lost(struct ek_store *store, unsigned int areas)
+{
+	bool last = store->ckpt_lost + 1 >= EK_DURABLE_TRIES;
+
+	if (!ek_areas_lost(store, areas, store->ckpt_since, last)) {
+		store->ckpt_lost = 0;
+		return false;
+	}
+	store->ckpt_lost++;
+	return true;
+}
+
 /**
  * ek_store_ckpt_commit - make the pages written count, empty the journal
  * @store: with a checkpoint under way
@@ -241,7 +259,8 @@ EXPORT_SYMBOL_GPL(ek_store_ckpt_page);
  * otherwise ek_store_ckpt_abort() ends it.
  *
  * Context: the committer; sleeps.
- * Return: 0; -EINVAL: no checkpoint; -EIO: see ek_store_writable().
+ * Return: 0; -EINVAL: no checkpoint; -EAGAIN: pages may have been lost on the way: nothing that
+ * counts was touched, all of it is to be written again; -EIO: see ek_store_writable().
  */
 int ek_store_ckpt_commit(struct ek_store *store, u32 flags)
 {
@@ -259,6 +278,8 @@ int ek_store_ckpt_commit(struct ek_store *store, u32 flags)
 	left = store->areas & ~store->ckpt_failed;
 	if (!left)
 		return -EIO;
+	if (ek_ckpt_lost(store, left))
+		return -EAGAIN;
 	ek_areas_drop(store, store->ckpt_failed);
 	flags |= le32_to_cpu(store->super->flags) & EK_SUPER_NEEDS_CHECK;
 	r = ek_super_advance(store, store->next, true, flags);

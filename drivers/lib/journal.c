@@ -9,7 +9,7 @@
  * overwrote in part nor its remains are ever taken for a transaction.
  *
  * A transaction of one block is its own proof.  For a longer one all but the last
- * block are written and waited for, then the last one with PREFLUSH|FUA.
+ * block are made durable, then the last one is.
  *
  *	crash before the last block is durable:	the transaction is not there
  *	crash after it:				it is, whole, on that area
@@ -221,14 +221,13 @@ static unsigned int ek_tx_write(struct ek_store *store, u32 parts)
 {
 	u64 offset = store->geo.journal_offset + store->journal.used * EK_BLOCK_SIZE;
 	u64 body = (u64)(parts - 1) * EK_BLOCK_SIZE;
-	unsigned int failed = 0, flags = EK_IO_FUA;
+	unsigned int failed = 0;
 
-	if (body) {
-		failed = ek_areas_write(store, store->areas, offset, ek_tx_begin(store), body, 0);
-		flags |= EK_IO_PREFLUSH;
-	}
+	if (body)
+		failed = ek_areas_write(store, store->areas, offset, ek_tx_begin(store), body,
+					EK_IO_FUA);
 	return failed | ek_areas_write(store, store->areas & ~failed, offset + body,
-				       ek_tx_begin(store) + parts - 1, EK_BLOCK_SIZE, flags);
+				       ek_tx_begin(store) + parts - 1, EK_BLOCK_SIZE, EK_IO_FUA);
 }
 
 /**

@@ -22,6 +22,9 @@
  *	the same on the area		mirrors again
  *
  * From then on the label of the one that was replaced, should it come back, is not the one named.
+ *
+ * If the area's disk may have dropped something on the way, as a flush failed that somebody else
+ * had sent it, it is given up: the one at the end would find nothing of that.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -138,6 +141,7 @@ static int ek_sync_begin_copy(struct ek_store *store)
 	struct ek_sync *sync = &store->sync;
 	int r = 0;
 
+	ek_areas_losses(store, 1u << sync->area, sync->since);
 	/* The other one must name it stale before it is touched. */
 	if (store->stale != le32_to_cpu(store->super->meta_stale))
 		r = ek_store_update_super(store, 0, 0);
@@ -154,6 +158,14 @@ static int ek_sync_begin_copy(struct ek_store *store)
 	return 0;
 }
 
+static bool ek_sync_lost(struct ek_store *store)
+{
+	struct ek_sync *sync = &store->sync;
+
+	return sync->phase == EK_SYNC_COPY &&
+	       ek_areas_lost(store, 1u << sync->area, sync->since, true);
+}
+
 static int ek_sync_finish(struct ek_store *store)
 {
 	unsigned int area = store->sync.area, bit = 1u << area;
@@ -161,7 +173,7 @@ static int ek_sync_finish(struct ek_store *store)
 	int r;
 
 	r = ek_resync_journal(store, area, store->sync.buf);
-	if (!r && ek_areas_flush(store, bit))
+	if (!r && (ek_areas_flush(store, bit) || ek_sync_lost(store)))
 		r = -EIO;
 	if (r)
 		return r;
@@ -202,6 +214,8 @@ static int ek_sync_step(struct ek_store *store)
 	struct ek_sync *sync = &store->sync;
 	int r = ek_store_writable(store);
 
+	if (!r && ek_sync_lost(store))
+		r = -EIO;
 	if (r)
 		return r;
 	if (sync->at < store->geo.nr_pages)
@@ -393,16 +407,12 @@ static int ek_mend_blocks(struct ek_store *store, unsigned int area, u64 block, 
 	u64 offset = store->geo.journal_offset + block * EK_BLOCK_SIZE;
 	const struct ek_journal_block *good = store->tx + block;
 	size_t len = nr * EK_BLOCK_SIZE;
-	int r;
 
 	/* No checkpoint is under way: its images are nobody's. */
 	if (!store->io->read(store->ctx, area, offset, store->ring, len) &&
 	    !memcmp(store->ring, good, len))
 		return 0;
-	r = ek_resync_write(store, area, offset, good, len);
-	if (!r && ek_areas_flush(store, 1u << area))
-		r = -EIO;
-	return r;
+	return ek_areas_write(store, 1u << area, offset, good, len, EK_IO_FUA) ? -EIO : 0;
 }
 
 /*
@@ -669,21 +679,29 @@ static int ek_mend_some(struct ek_store *store, struct ek_mend *m)
  *
  * Context: the committer; sleeps; takes no memory.
  * Return: 1: there are more; 0: none, and what was written is durable, also when a page is damaged
- * on all areas: it stays so; -EUCLEAN: two pages contradict each other; an I/O error.
+ * on all areas: it stays so; -EUCLEAN: two pages contradict each other; -EIO: also if a disk that
+ * is written to may have dropped something since the first step; another I/O error.
  */
 int ek_store_mend_step(struct ek_store *store, struct ek_mend *m)
 {
+	unsigned int areas = store->areas & m->areas;
 	int r = m->areas ? ek_store_writable(store) : 0;
 
 	if (r)
 		return r;
 	if (store->ckpt)
 		return -EBUSY;
+	if (!m->begun)
+		ek_areas_losses(store, areas, m->since);
+	m->begun = true;
 	if (m->at < store->geo.nr_pages)
 		r = ek_mend_some(store, m);
+	if (!r && ek_areas_lost(store, areas, m->since, true))
+		r = -EIO;
 	if (r || m->at < store->geo.nr_pages)
 		return r ? r : 1;
-	return ek_areas_flush(store, store->areas & m->areas) ? -EIO : 0;
+	return ek_areas_flush(store, areas) || ek_areas_lost(store, areas, m->since, true) ? -EIO :
+											     0;
 }
 EXPORT_SYMBOL_GPL(ek_store_mend_step);
 

@@ -34,12 +34,60 @@ unsigned int ek_areas_wait(struct ek_store *store, unsigned int areas)
 	return failed;
 }
 
+/* What the disks of areas have lost until now; @losses: EK_MAX_META of them. */
+void ek_areas_losses(struct ek_store *store, unsigned int areas, struct ek_losses *losses)
+{
+	unsigned int area;
+
+	for (area = 0; area < EK_MAX_META; area++)
+		if (areas & 1u << area && store->io->losses)
+			store->io->losses(store->ctx, area, &losses[area]);
+}
+
+/* Those whose disks have lost something since then, or with !@known may have. */
+unsigned int ek_areas_lost(struct ek_store *store, unsigned int areas,
+			   const struct ek_losses *since, bool known)
+{
+	struct ek_losses now[EK_MAX_META];
+	unsigned int area, lost = 0;
+
+	if (!store->io->losses)
+		return 0;
+	ek_areas_losses(store, areas, now);
+	for (area = 0; area < EK_MAX_META; area++)
+		if (areas & 1u << area && (now[area].known != since[area].known ||
+					   (!known && now[area].likely != since[area].likely)))
+			lost |= 1u << area;
+	return lost;
+}
+
+/*
+ * What is to be durable may have been dropped from a disk's cache by somebody else's flush that
+ * failed, while the one behind the write ended well as there was nothing left:
+ *
+ *	the block is written			in the disk's cache
+ *	the flush of somebody's FUA write fails	it is gone
+ *	the flush behind the block		ends well
+ *
+ * So it is written again, which changes nothing where it is there.  A disk that loses something
+ * each time is taken for one that can't be written; one of which that is not known is believed.
+ */
 unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offset,
 			    const void *buf, size_t len, unsigned int flags)
 {
-	unsigned int failed = ek_areas_begin(store, areas, offset, buf, len, flags);
+	struct ek_losses since[EK_MAX_META];
+	unsigned int failed = 0, tries = 0;
 
-	return failed | ek_areas_wait(store, areas);
+	do {
+		ek_areas_losses(store, areas, since);
+		failed |= ek_areas_begin(store, areas, offset, buf, len, flags);
+		failed |= ek_areas_wait(store, areas);
+		if (!(flags & EK_IO_FUA))
+			return failed;
+		tries++;
+		areas = ek_areas_lost(store, areas & ~failed, since, tries == EK_DURABLE_TRIES);
+	} while (areas && tries < EK_DURABLE_TRIES);
+	return failed | areas;
 }
 
 unsigned int ek_areas_flush(struct ek_store *store, unsigned int areas)

@@ -20,6 +20,7 @@
 
 #define EK_CKPT_RING		32u	/* page writes in flight */
 #define EK_READ_CHUNK		BIT(20)	/* bytes */
+#define EK_DURABLE_TRIES	4u	/* of what others' flushes that fail may drop */
 
 /**
  * struct ek_journal - the valid prefix of a journal, or where to append
@@ -54,6 +55,7 @@ enum ek_sync_phase { EK_SYNC_NONE, EK_SYNC_CHECK, EK_SYNC_COPY };
  * @at: the next page
  * @buf: of ek_store_sync_buf(), of who began it
  * @uuid: in its label; zero: the pool's
+ * @since: what disks had lost before the area was written to
  */
 struct ek_sync {
 	enum ek_sync_phase phase;
@@ -61,6 +63,7 @@ struct ek_sync {
 	u64 at;
 	struct ek_page *buf;
 	u8 uuid[EK_UUID_SIZE];
+	struct ek_losses since[EK_MAX_META];
 };
 
 /**
@@ -89,6 +92,8 @@ struct ek_sync {
  * @tx_records: records in it
  * @ckpt: a checkpoint is under way
  * @ckpt_failed: areas that failed in it
+ * @ckpt_since: what their disks had lost when it began
+ * @ckpt_lost: so many in a row may have lost pages on the way
  * @sync: an area that is to become a mirror
  * @syncing: its bit, while it gets the pages that checkpoints write; not in @areas
  * @joining: its bit, in @areas, until its first superblock is there
@@ -119,6 +124,8 @@ struct ek_store {
 	u64 tx_records;
 	bool ckpt;
 	unsigned int ckpt_failed;
+	struct ek_losses ckpt_since[EK_MAX_META];
+	unsigned int ckpt_lost;
 	struct ek_sync sync;
 	unsigned int syncing;
 	unsigned int joining;
@@ -167,6 +174,9 @@ unsigned int ek_areas_wait(struct ek_store *store, unsigned int areas);
 unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offset,
 			    const void *buf, size_t len, unsigned int flags);
 unsigned int ek_areas_flush(struct ek_store *store, unsigned int areas);
+void ek_areas_losses(struct ek_store *store, unsigned int areas, struct ek_losses *losses);
+unsigned int ek_areas_lost(struct ek_store *store, unsigned int areas,
+			   const struct ek_losses *since, bool known);
 void ek_areas_drop(struct ek_store *store, unsigned int areas);
 bool ek_entry_in_range(const struct ek_store *store, u64 entry);
 bool ek_page_verify(const struct ek_store *store, u64 index, const struct ek_page *page);

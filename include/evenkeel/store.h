@@ -22,11 +22,26 @@
 #define EK_IO_FUA	0x2	/* and this when it completes */
 
 /**
+ * struct ek_losses - how often a disk may have dropped what was in its cache
+ * @known: a flush of it has failed that somebody else had sent
+ * @likely: one has, perhaps: of a device that may be on the same disk, or with an error that does
+ *	not say what it was about
+ *
+ * Both are other numbers after each time.
+ */
+struct ek_losses {
+	u32 known;
+	u32 likely;
+};
+
+/**
  * struct ek_store_io - how the store reaches its areas
  * @read: read @len bytes (a multiple of 4096) at byte @offset of an area; waits
  * @write: begin to write; @buf stays untouched until @wait; errors may come then
  * @wait: wait for all begun writes of an area; 0 or the first error among them
  * @flush: make all completed writes of an area durable; waits
+ * @losses: how often has an area's disk dropped what was written, with @wait and @flush telling
+ *	nothing of it?  NULL: nobody else sends it flushes
  *
  * Context: may sleep.  Byte offsets are relative to the area's start.  Buffers are
  * page aligned and come from kmalloc() or vmalloc().  @wait is called for every
@@ -39,6 +54,7 @@ struct ek_store_io {
 		     size_t len, unsigned int flags);
 	int (*wait)(void *ctx, unsigned int area);
 	int (*flush)(void *ctx, unsigned int area);
+	void (*losses)(void *ctx, unsigned int area, struct ek_losses *losses);
 };
 
 /**
@@ -317,6 +333,8 @@ bool ek_store_resync_at(const struct ek_store *store, u64 *done, u64 *total);
  * @failed: of those that are not written, which could not be read
  * @mended: how many were written
  * @older: of each area, how many are whole, and not as new as the other's
+ * @begun: a step has been made
+ * @since: what the disks of those that are written had lost before it
  *
  * All that is not set by who begins it is zero.
  */
@@ -328,6 +346,8 @@ struct ek_mend {
 	unsigned int failed;
 	u64 mended;
 	u64 older[EK_MAX_META];
+	bool begun;
+	struct ek_losses since[EK_MAX_META];
 };
 
 /* The step goes over some pages and returns 1 if there are more. */

@@ -114,6 +114,30 @@ static void event(struct media *m)
 		m->hook(m);
 }
 
+/* Before the flush that is about to begin. */
+static void drop(struct media *m, unsigned int area)
+{
+	u64 nr = ++m->flushes[area];
+	unsigned int i, n = 0;
+
+	if (!m->drop_at[area] || nr < m->drop_at[area] || nr >= m->drop_at[area] + m->drops[area])
+		return;
+	if (m->drop == DROP_KNOWN)
+		m->lost[area].known++;
+	m->lost[area].likely++;
+	for (i = 0; i < m->nr_pending && m->drop != DROP_NOTHING; i++) {
+		struct media_write *w = &m->pending[i];
+
+		if (w->area == area && w->completed)
+			block_put(w->data);
+		else
+			m->pending[n++] = *w;
+	}
+	if (m->drop != DROP_NOTHING)
+		m->nr_pending = n;
+	event(m);
+}
+
 static bool fails(struct media *m, unsigned int area)
 {
 	m->writes[area]++;
@@ -152,9 +176,17 @@ static int media_flush(void *ctx, unsigned int area)
 
 	if (fails(m, area))
 		return -EIO;
+	drop(m, area);
 	settle(m, area, pick_completed);
 	event(m);
 	return 0;
+}
+
+static void media_losses(void *ctx, unsigned int area, struct ek_losses *losses)
+{
+	const struct media *m = ctx;
+
+	*losses = m->lost[area];
 }
 
 static void fail_write(struct media *m, unsigned int area, u32 block, const u8 *buf, size_t len)
@@ -189,6 +221,7 @@ static int media_write(void *ctx, unsigned int area, u64 offset, const void *buf
 	fail = fails(m, area);
 	/* Not even a write that fails gets to the media ahead of its flush. */
 	if (flags & EK_IO_PREFLUSH && !(fail && m->fate == FATE_LOST)) {
+		drop(m, area);
 		settle(m, area, pick_completed);
 		event(m);
 	}
@@ -223,6 +256,8 @@ static int media_wait(void *ctx, unsigned int area)
 			m->pending[i].completed = true;
 			fua |= m->pending[i].fua;
 		}
+	if (fua)
+		drop(m, area);
 	settle(m, area, pick_fua);
 	if (fua)
 		event(m);
@@ -231,6 +266,7 @@ static int media_wait(void *ctx, unsigned int area)
 
 const struct ek_store_io media_io = {
 	.read = media_read, .write = media_write, .wait = media_wait, .flush = media_flush,
+	.losses = media_losses,
 };
 
 const struct ek_store_io media_io_readonly = {

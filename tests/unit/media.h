@@ -5,6 +5,8 @@
  * A write is in flight until it is waited for, then in the cache until a flush of
  * that area begins, then durable; FUA: durable when waited for; PREFLUSH: a flush
  * first.  A crash keeps any set of 512-byte sectors of what is not durable.
+ *
+ * Somebody else's flush that fails drops what is in the cache.  The next one ends well.
  */
 #ifndef EVENKEEL_MEDIA_H
 #define EVENKEEL_MEDIA_H
@@ -31,6 +33,13 @@ enum media_fate {
 	FATE_TORN,		/* the first half did */
 };
 
+/* What it does to the cache, and what is said of it. */
+enum media_drop {
+	DROP_KNOWN,		/* all of it is gone */
+	DROP_UNCLEAR,		/* likewise; it may have been something else that failed */
+	DROP_NOTHING,		/* it was something else */
+};
+
 struct media {
 	unsigned int nr;
 	u32 nr_blocks;
@@ -44,6 +53,11 @@ struct media {
 	u64 fail_at[EK_MAX_META];	/* the write that fails, 0: none */
 	bool fail_on[EK_MAX_META];	/* and all after it */
 	enum media_fate fate;
+	u64 flushes[EK_MAX_META];	/* by themselves, before or behind a write */
+	u64 drop_at[EK_MAX_META];	/* somebody else's before this one fails, 0: none */
+	u64 drops[EK_MAX_META];		/* and before so many in all */
+	enum media_drop drop;
+	struct ek_losses lost[EK_MAX_META];
 	void (*hook)(struct media *m);	/* after every event that changes what a crash finds */
 	void *ctx;
 };

@@ -670,6 +670,77 @@ static void old_one(void)
 }
 
 /*
+ * Somebody else's flush of its disk fails and drops what was copied, or what says that it is a
+ * mirror: given up, or written again.
+ */
+static void copy_is_dropped(unsigned int at)
+{
+	unsigned int mine = 1u << place, other = 1u << !place;
+	const char *labels = place ? "on" : "no";
+	struct ek_page *buf = ek_store_sync_buf();
+	struct media *m = make();
+	struct ek_store *store = left_out(m);
+	unsigned int steps;
+	int r;
+
+	CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
+	m->drop_at[place] = m->flushes[place] + at;
+	m->drops[place] = 1;
+	for (steps = 0; (r = ek_store_resync_step(store)) > 0; steps++)
+		between(store, steps);
+	CHECK(m->flushes[place] >= m->drop_at[place], "nothing was dropped");
+	CHECK(r == (at <= 2 ? -EIO : 0), "before flush %u: %d", at, r);
+	CHECK(ek_store_areas(store) == (r ? other : 3));
+	commit(store);
+	ek_store_close(store);
+	comes_back(m, r ? "oo" : labels, 3, r ? other : 3, "both");
+	comes_back(m, labels, r ? other : mine, r ? other : mine, "the one that counts");
+	media_free(before);
+	media_free(m);
+	kvfree(buf);
+}
+
+static void copies_are_dropped(void)
+{
+	unsigned int at;
+
+	for (place = 0; place < 2; place++)
+		for (at = 1; at <= 4 && !ktap_failing(); at++)
+			copy_is_dropped(at);
+}
+
+/* The same of pages that the one that stays is to have before the other one leaves. */
+static void mended_is_dropped(void)
+{
+	struct ek_mend mend = { .buf = ek_store_sync_buf() };
+	struct ek_store *store;
+	struct media *m;
+	unsigned int tries;
+	int r;
+
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		m = make();
+		store = start(m, "oo", 3);
+		checkpoint(store, 0);
+		*media_poke(m, !place, page_at(store, 0, 0)) ^= 0xff;
+		m->drops[!place] = 1;
+		for (tries = 0; tries < 2; tries++) {
+			mend = (struct ek_mend){ .areas = ~(1u << place), .buf = mend.buf };
+			m->drop_at[!place] = tries ? 0 : m->flushes[!place] + 1;
+			while ((r = ek_store_mend_step(store, &mend)) > 0)
+				;
+			CHECK(r == (tries ? 0 : -EIO) && mend.mended == 1, "%u: %d", tries, r);
+		}
+		CHECK(!ek_store_leave_out(store, place));
+		commit(store);
+		ek_store_close(store);
+		comes_back(m, "oo", 1u << !place, 1u << !place, "alone");
+		media_free(m);
+	}
+	kvfree(mend.buf);
+}
+
+/*
  * One that left while another is made in its stead is what there is when the one that stays is lost;
  * one that left for good says so itself: alone, or beside the other, it is not believed.
  */
@@ -1101,6 +1172,8 @@ int main(int argc, char **argv)
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: one is taken in again, cut at every event", taken_in_again);
 	ktap_run("mirror: every write to the new one fails", errors);
+	ktap_run("mirror: what was copied is dropped by somebody else's flush", copies_are_dropped);
+	ktap_run("mirror: so is what was mended", mended_is_dropped);
 	ktap_run("mirror: the old one fails when all is copied", authority_errors);
 	ktap_run("mirror: the old one comes back", old_one);
 	ktap_run("mirror: one that left for good knows it", told);

@@ -402,7 +402,7 @@ static int checkpoint_once(struct player *p, u32 flags)
 
 static int checkpoint(struct player *p, u32 flags)
 {
-	unsigned int i, n, tries = 3;
+	unsigned int i, n, tries = 4;	/* as many as a disk may lose something in a row */
 	int r;
 
 	begin(p);
@@ -1442,6 +1442,131 @@ static void misuse(void)
 	free(p);
 }
 
+/* ---- somebody else's flushes that fail ---- */
+
+/*
+ * One run in which such a flush comes before the @at-th of the areas @which, and before the next
+ * ones, @nr_drops in all.  With @crash the power goes at every event, too.  True when it got that far.
+ */
+static bool run_with_drops(unsigned int nr, unsigned int which, u64 at, u64 nr_drops,
+			   enum media_drop how, bool crash)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	unsigned int area, i, full = (1u << nr) - 1;
+	struct allowed a = { .nr = 0 };
+	bool reached = false;
+	struct media *m;
+
+	p->m = media_new(nr, area_bytes() + 8192);
+	p->mask = full;
+	CHECK(!format(p->m));
+	if (!open_player(p))
+		goto out;
+	p->running = true;
+	for (area = 0; area < nr; area++)
+		if (which & 1u << area) {
+			p->m->drop_at[area] = p->m->flushes[area] + at;
+			p->m->drops[area] = nr_drops;
+		}
+	p->m->drop = how;
+	p->m->hook = crash ? crash_hook : NULL;
+	p->m->ctx = p;
+	for (i = 0; i < 12 && !ktap_failing(); i++)
+		CHECK(!step(p), "a step failed as something of it was dropped");
+	p->m->hook = NULL;
+	for (area = 0; area < nr; area++)
+		reached |= p->m->drop_at[area] && p->m->flushes[area] >= p->m->drop_at[area];
+	CHECK(!ek_store_stale(p->store), "an area that can be written was left out");
+	close_player(p);
+
+	m = p->m;
+	p->m = media_crash(m, CRASH_NONE);
+	media_free(m);
+	allowed_after(p, &a);
+	if (open_player(p)) {
+		CHECK(is_allowed(p, &a), "dropped before flush %llu and so on, %llu times",
+		      (unsigned long long)at, (unsigned long long)nr_drops);
+		check_space(p);
+		check_committed(p);
+	}
+	close_player(p);
+out:
+	media_free(p->m);
+	free(p);
+	return reached;
+}
+
+static void drops(unsigned int nr, unsigned int which)
+{
+	unsigned int kind, runs = 0;
+	u64 at;
+
+	retried = 0;
+	recoveries = 0;
+	for (kind = 0; kind < 4; kind++)
+		for (at = 1; !ktap_failing(); at++, runs++) {
+			shim_seed(ktap_seed + at / 16);
+			if (!run_with_drops(nr, which, at, 1 + kind / 2,
+					    kind % 2 ? DROP_UNCLEAR : DROP_KNOWN,
+					    !((at + kind) % (8 * nr * nr))))
+				break;
+		}
+	ktap_note("%u runs, %llu checkpoints tried again, %llu recoveries", runs,
+		  (unsigned long long)retried, (unsigned long long)recoveries);
+	CHECK(runs > 40 && retried && recoveries > runs);
+}
+
+static void drops_single(void)
+{
+	drops(1, FIRST);
+}
+
+static void drops_mirrored(void)
+{
+	drops(2, FIRST);
+	drops(2, BOTH);
+}
+
+/* Another disk's errors, time and again: nothing of the area is lost, and it goes on. */
+static void drops_of_others(void)
+{
+	CHECK(run_with_drops(1, FIRST, 1, U64_MAX - 1000, DROP_NOTHING, false));
+	CHECK(run_with_drops(2, BOTH, 1, U64_MAX - 1000, DROP_NOTHING, false));
+}
+
+/* A disk that loses all it is told to keep is one that can't be written. */
+static void drops_for_good(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	struct allowed a = { .nr = 0 };
+	unsigned int i;
+	struct media *m;
+	int r = 0;
+
+	p->m = media_new(1, area_bytes() + 8192);
+	p->mask = FIRST;
+	CHECK(!format(p->m));
+	if (!open_player(p))
+		goto out;
+	p->running = true;
+	p->m->drop_at[0] = p->m->flushes[0] + 5;
+	p->m->drops[0] = U64_MAX - 1000;
+	for (i = 0; i < 30 && !r; i++)
+		r = step(p);
+	CHECK(r, "it is told to be durable");
+	close_player(p);
+	m = p->m;
+	p->m = media_crash(m, CRASH_NONE);
+	media_free(m);
+	allowed_after(p, &a);
+	if (open_player(p))
+		CHECK(is_allowed(p, &a), "not what was acknowledged");
+	close_player(p);
+out:
+	media_free(p->m);
+	free(p);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -1467,6 +1592,10 @@ int main(int argc, char **argv)
 	ktap_run("store: an area fails, power is lost at every event around it",
 		 crash_after_error);
 	ktap_run("store: one area fails, then the other one", errors_in_turn);
+	ktap_run("store: what somebody else's flush drops is written again", drops_single);
+	ktap_run("store: the same on one of two areas, and on both", drops_mirrored);
+	ktap_run("store: what others' errors do not drop is believed in the end", drops_of_others);
+	ktap_run("store: a disk that drops everything is not believed", drops_for_good);
 	ktap_run("store: areas that went on without each other are refused", split_brain);
 	ktap_run("store: pages damaged on one area are read from the other", page_fallback);
 	return ktap_done();
