@@ -64,6 +64,7 @@ installs_the_same() {
 }
 
 # DKMS' own script is done with 6.1, and ends as the first word says; of the others one has no headers, and one fails.
+# Where GONE is set, DKMS has nothing of it.
 postinst() {
 	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0,old}/build "$work/bin"
 	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0}/build/include
@@ -72,8 +73,12 @@ postinst() {
 		#!/bin/sh
 		[ "$1 $2 $3 $4 $5" = "$1 -m evenkeel -v 0.1" ] || exit 99
 		case $1,$7 in
-		status,6.1) echo "evenkeel/0.1, 6.1, x86_64: installed" ;;
+		status,*) [ -z "${GONE:-}" ] || grep -q add "$DID" || exit 0 ;;
+		esac
+		case $1,$7 in
+		status,6.1) [ -n "${GONE:-}" ] || echo "evenkeel/0.1, 6.1, x86_64: installed" ;;
 		status,*) echo "evenkeel/0.1: added" ;;
+		add,*) echo add >>"$DID" ;;
 		install,6.12) echo "$7" >>"$DID"; exit 10 ;;
 		install,6.18) echo "$7" >>"$DID"; exit 77 ;;
 		install,*) echo "$7" >>"$DID" ;;
@@ -120,6 +125,14 @@ ok "after which initial file systems are renewed" has_renewed "3: dpkg-trigger -
 ok "the newest kernel's where it is new" eval 'postinst true configure && has_renewed "3: update-initramfs -u"'
 ok "where DKMS itself failed, it fails" eval '! postinst false configure'
 ok "and builds for the others" has_built "6.12 6.18 7.0"
-ok "it builds and renews nothing in other cases" eval 'postinst true abort-upgrade && has_built "" && has_renewed ""'
+ok "an upgrade came to nothing after the modules were taken away" eval 'GONE=1 postinst true abort-upgrade 0.2'
+ok "they are built for each kernel" has_built "add 6.1 6.12 6.18 7.0"
+ok "that this failed for one is told" tells "no modules for 6.12"
+ok "initial file systems, which have that version, are not renewed" has_renewed ""
+for case in abort-remove abort-deconfigure; do
+	ok "they are after $case" eval 'GONE=1 postinst true $case in-favour x 1 && has_built "add 6.1 6.12 6.18 7.0"'
+	ok "what is there still is kept" eval 'postinst true $case in-favour x 1 && has_built "6.12 6.18 7.0"'
+done
+ok "it builds and renews nothing in other cases" eval 'postinst true triggered && has_built "" && has_renewed ""'
 echo "1..$n"
 exit $failed
