@@ -10,13 +10,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 n=0 failed=0
 sys=$work/sys/dev/block rules=$work/etc/udev/rules.d
-mkdir -p "$sys" "$rules" "$work/proc/self" "$work/bin"
-sed -E "s,@SBINDIR@,/sbin,; s,@RULES@,/lib/udev/rules.d,; s,(/sys/|/proc/|/etc/udev|/usr/share/initramfs),$work\\1,g" \
+mkdir -p "$sys" "$rules" "$work/proc/self" "$work/bin" "$work/sbin" "$work/lib/udev/rules.d"
+touch "$work/sbin/hybridctl" "$work/lib/udev/rules.d/64-evenkeel.rules"
+chmod +x "$work/sbin/hybridctl"
+sed -E "s,@SBINDIR@,$work/sbin,g; s,@RULES@,$work/lib/udev/rules.d,g; s,(/sys/|/proc/|/etc/udev|/usr/share/initramfs),$work\\1,g" \
 	tools/system/initramfs-hook >"$work/hook"
 mkdir -p "$work/usr/share/initramfs-tools"
 cat >"$work/usr/share/initramfs-tools/hook-functions" <<-'END'
-	copy_exec() { echo "exec $*"; }
-	copy_file() { echo "file $*"; }
+	copy_exec() { [ -x "$1" ] && echo "exec $*"; }
+	copy_file() { [ -f "$2" ] || return 2; echo "file $*"; [ -z "${copied:-}" ]; }
 	manual_add_modules() { echo "modules $*"; }
 END
 # The kernel named "with" has the module.
@@ -49,8 +51,8 @@ hook() {
 
 takes() { grep -qxe "$1" "$work/out"; }
 takes_nothing() { ! [ -s "$work/out" ]; }
-takes_all() { takes "exec /sbin/hybridctl" && takes "modules dm-hybrid" && takes_rule /lib/udev/rules.d/64-evenkeel.rules; }
-takes_rule() { takes "file rule $1 /lib/udev/rules.d/64-evenkeel.rules"; }
+takes_all() { takes "exec $work/sbin/hybridctl" && takes "modules dm-hybrid" && takes_rule "$work/lib/udev/rules.d/64-evenkeel.rules"; }
+takes_rule() { takes "file rule $1 $work/lib/udev/rules.d/64-evenkeel.rules"; }
 says() { grep -q "$1" "$work/err"; }
 says_nothing() { ! [ -s "$work/err" ]; }
 
@@ -84,6 +86,17 @@ ok "that is said" says "E: evenkeel: the root file system is on one"
 ok "with the module there is" hook with 0
 ok "who asks for what is on a volume" asks
 ok "is told" takes "the root file system"
+ok "what it takes along is in an initial file system already" eval 'copied=y hook with 0'
+mv "$work/sbin/hybridctl" "$work/away"
+ok "without hybridctl there is no such image" hook with 1
+ok "that is said" says "E: evenkeel: the root file system is on one"
+mv "$work/away" "$work/sbin/hybridctl"
+mv "$work/lib/udev/rules.d/64-evenkeel.rules" "$work/away"
+ok "nor without the rule" hook with 1
+root_is 8:1 ext4 /dev/sda1
+ok "there is for what needs no volume" hook with 0
+ok "that is said" says "W: evenkeel: no .*hybridctl or no .*rules: no volume will be there when with boots"
+mv "$work/away" "$work/lib/udev/rules.d/64-evenkeel.rules"
 root_is 8:1 ext4 /dev/sda1
 usr_is 254:0 ext4 /dev/mapper/usr
 ok "/usr alone is on it" hook without 1
@@ -165,10 +178,16 @@ ok "it is upgraded" script tools.prerm upgrade 2.0
 ok "nor the modules' package" refuses dkms.prerm remove
 ok "that is said" says "E: evenkeel-dkms: the root file system is on a volume"
 ok "that is upgraded" script dkms.prerm upgrade 2.0
-mkdir -p "$work/etc/initramfs-tools/hooks"
-touch "$work/etc/initramfs-tools/hooks/evenkeel"
-ok "another one's hook is there" script tools.prerm remove
-rm -r "$work/etc/initramfs-tools"
+mkdir -p "$work/etc/initramfs-tools/hooks" "$work/usr/local/lib/udev/rules.d"
+sed "s,$work/\(s\?bin\|lib\)/,$work/usr/local/\1/,g" "$work/hook" >"$work/etc/initramfs-tools/hooks/evenkeel"
+chmod +x "$work/etc/initramfs-tools/hooks/evenkeel"
+ok "another one's hook is there, without its program" refuses tools.prerm remove
+mkdir -p "$work/usr/local/sbin"
+cp -p "$work/sbin/hybridctl" "$work/usr/local/sbin/"
+ok "with that alone" refuses tools.prerm remove
+touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules"
+ok "with its rule, too" script tools.prerm remove
+rm -r "$work/etc/initramfs-tools" "$work/usr/local"
 ok "it is removed" script tools.postrm remove
 ok "all kernels' are renewed" takes "-u -k all"
 ok "it is upgraded" script tools.postrm upgrade 2.0
