@@ -51,6 +51,7 @@ dkms_source:
 	$(TOP)/scripts/dkms-conf $(SOURCES) >$(SOURCES)/dkms.conf
 
 uninstall:
+	@$(if $(DESTDIR)$(FORCE),:,$(TOP)/scripts/may-uninstall)
 	rm -f $(addprefix $(MODDIR)/,$(MODULES))
 	-$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C $(TOP)/tools uninstall
@@ -66,7 +67,8 @@ help:
 	@echo '                  (PREFIX=/usr/local; with DESTDIR= depmod is left to the package)'
 	@echo 'make dkms_source  what DKMS needs to /usr/src/evenkeel-VERSION; then: dkms install evenkeel/VERSION'
 	@echo '                  (scripts/package makes Debian packages of all this)'
-	@echo 'make uninstall    the reverse, with the same variables'
+	@echo 'make uninstall    the reverse, with the same variables; not with the root file system on a volume,'
+	@echo '                  but for FORCE=y'
 	@echo 'make clean        remove build/'
 	@echo 'scripts/vm --help, scripts/lint --help: run a command in a VM, check the sources'
 

@@ -188,6 +188,36 @@ ok "with that alone" refuses tools.prerm remove
 touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules"
 ok "with its rule, too" script tools.prerm remove
 rm -r "$work/etc/initramfs-tools" "$work/usr/local"
+# What is asked first, beside the hook that it asks
+uninstalls() {
+	sed "s,/usr/share/initramfs,$work&," scripts/may-uninstall >"$work/scripts/may-uninstall"
+	sh "$work/scripts/may-uninstall" >"$work/out" 2>"$work/err"
+}
+keeps() { ! uninstalls; }
+# asks_first YES|NO VARIABLE...: make does before it removes the first file, or doesn't
+asks_first() {
+	make -n uninstall KDIR="$work" KVER=none "${@:2}" >"$work/out" 2>"$work/err" || return
+	[ "$1" = "$(sed -n '/^rm /q; /may-uninstall$/p' "$work/out" | grep -q . && echo yes || echo no)" ]
+}
+mkdir -p "$work/scripts" "$work/tools/system"
+cp "$work/hook" "$work/tools/system/initramfs-hook"
+ok "make uninstall asks first" asks_first yes
+ok "not of what is below another directory" asks_first no DESTDIR=/x
+ok "nor where it has to" asks_first no FORCE=y
+ok "it goes where the package's hook stays" uninstalls
+ok "not where that one is what goes" eval 'PREFIX=/usr keeps'
+mv "$work/sbin/hybridctl" "$work/away"
+ok "not without the package's program" keeps
+ok "that is said" says "E: the root file system is on a volume: the machine would not boot"
+mv "$work/away" "$work/sbin/hybridctl"
+mv "$work/usr/share/initramfs-tools/hooks/evenkeel" "$work/away"
+ok "nor without its hook" keeps
+root_is 8:1 ext4 /dev/sda1
+ok "it does where nothing needs a volume" uninstalls
+ok "nothing is said" says_nothing
+mv "$work/away" "$work/usr/share/initramfs-tools/hooks/evenkeel"
+root_is 254:0 ext4 /dev/mapper/root
+
 ok "it is removed" script tools.postrm remove
 ok "all kernels' are renewed" takes "-u -k all"
 ok "it is upgraded" script tools.postrm upgrade 2.0
