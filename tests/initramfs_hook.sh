@@ -13,16 +13,24 @@ sys=$work/sys/dev/block rules=$work/etc/udev/rules.d
 mkdir -p "$sys" "$rules" "$work/proc/self" "$work/bin" "$work/sbin" "$work/lib/udev/rules.d"
 touch "$work/sbin/hybridctl" "$work/lib/udev/rules.d/64-evenkeel.rules"
 chmod +x "$work/sbin/hybridctl"
-sed -E "s,@SBINDIR@,$work/sbin,g; s,@RULES@,$work/lib/udev/rules.d,g; s,(/sys/|/proc/|/etc/udev|/usr/share/initramfs),$work\\1,g" \
+sed -E "s,@SBINDIR@,$work/sbin,g; s,@RULES@,$work/lib/udev/rules.d,g; s,(/sys/|/proc/|/etc/udev|/etc/evenkeel|/usr/share/initramfs),$work\\1,g" \
 	tools/system/initramfs-hook >"$work/hook"
 mkdir -p "$work/usr/share/initramfs-tools"
 cat >"$work/usr/share/initramfs-tools/hook-functions" <<-'END'
 	copy_exec() { [ -x "$1" ] && echo "exec $*"; }
 	copy_file() { [ -f "$2" ] || return 2; echo "file $*"; [ -z "${copied:-}" ]; }
 	manual_add_modules() { echo "modules $*"; }
+	force_load() { echo "load $*"; }
 END
-# The kernel named "with" has the module.
-printf '#!/bin/sh\n[ "$*" = "-S with -n -q dm-hybrid" ]\n' >"$work/bin/modprobe"
+# The kernel named "with" has the modules, that named "without" mem2m alone, and "half" all but that.
+cat >"$work/bin/modprobe" <<-END
+	#!/bin/sh
+	case "\$*" in
+	-c) cat "$work/options" ;;
+	"-S with -n -q dm-hybrid" | "-S with -n -q mem2m" | "-S without -n -q mem2m" | "-S half -n -q dm-hybrid") ;;
+	*) exit 1 ;;
+	esac
+END
 chmod +x "$work/bin/modprobe"
 export version
 echo "KTAP version 1"
@@ -117,6 +125,76 @@ device 254:2 LVM-def
 ln -s ../../8:1 "$sys/254:2/slaves/sda1"
 root_is 254:2 ext4 /dev/mapper/vg-other
 ok "LVM on a disk" hook without 0
+
+# member NAME [PARTITION]: the volume has that disk, or a partition of it
+member() {
+	mkdir -p "$work/sys/devices/$1/slaves"
+	[ $# = 1 ] || { mkdir -p "$work/sys/devices/$1/$2" && echo 1 >"$work/sys/devices/$1/$2/partition"; }
+	ln -s "$work/sys/devices/$1${2:+/$2}" "$sys/254:0/slaves/"
+}
+takes_pmem() { takes "modules nd_pmem" && takes "modules nd_e820" && takes "modules nfit" && takes "modules virtio_pmem"; }
+takes_memory() {
+	takes "exec $work/sbin/mem2mctl" && takes "modules mem2m" && takes "file config $work/etc/evenkeel/mem2m.conf" &&
+		takes "file rule ${1:-$mem2m} $mem2m"
+}
+takes_no_memory() { ! grep -q -e pmem -e mem2m "$work/out"; }
+mem2m=$work/lib/udev/rules.d/66-evenkeel-mem2m.rules
+mkdir -p "$work/etc/evenkeel"
+cp -p "$work/sbin/hybridctl" "$work/sbin/mem2mctl"
+touch "$mem2m"
+echo 'options other create=memory:1G:phys=4G' >"$work/options"
+root_is 254:1 ext4 /dev/mapper/vg-root
+member sdz
+ok "a volume of disks" hook with 0
+ok "takes no memory along" takes_no_memory
+member pmem0
+ok "a member is pmem" hook with 0
+ok "whose drivers are taken along" takes_pmem
+ok "but not mem2m's" eval '! takes "modules mem2m"'
+root_is 8:1 ext4 /dev/sda1
+ok "the root file system is not on that" hook with 0
+ok "nothing of it is taken along" takes_no_memory
+usr_is 254:1 ext4 /dev/mapper/vg-usr
+ok "/usr is" hook with 0
+ok "they are" takes_pmem
+root_is 254:1 ext4 /dev/mapper/vg-root
+rm "$sys/254:0/slaves/pmem0"
+member pmem1 pmem1p1
+ok "a partition of pmem" hook with 0
+ok "whose drivers are taken along" takes_pmem
+rm "$sys/254:0/slaves/pmem1p1"
+member 'mem2m!memory'
+ok "a memory device that nothing makes" hook with 1
+ok "that is said" says "E: evenkeel: the root file system lies on the memory device memory, which nothing makes at boot"
+printf '# memory 1G --dax /dev/pmem0\nmemory2 1G --dax /dev/pmem1\n' >"$work/etc/evenkeel/mem2m.conf"
+ok "nor among others" hook with 1
+printf '\tmemory 1G --dax /dev/pmem0' >>"$work/etc/evenkeel/mem2m.conf"
+ok "one that mem2m.conf has" hook with 0
+ok "what makes it is taken along" takes_memory
+ok "and what its memory takes" takes_pmem
+ok "without the module there is no such image" hook half 1
+ok "that is said" says "E: .* the memory device memory, and there is no module mem2m for half"
+mv "$work/sbin/mem2mctl" "$work/away"
+ok "nor without mem2mctl" hook with 1
+ok "that is said" says "E: .* the memory device memory, and there is no .*/sbin/mem2mctl or no "
+mv "$work/away" "$work/sbin/mem2mctl"
+mv "$mem2m" "$work/away"
+ok "nor without the rule" hook with 1
+mv "$work/away" "$mem2m"
+: >"$rules/66-evenkeel-mem2m.rules"
+ok "nor with an empty one" hook with 1
+ok "that is said" says "E: .* the memory device memory, and .*/66-evenkeel-mem2m.rules, which is empty"
+echo '# mine' >"$rules/66-evenkeel-mem2m.rules"
+ok "with another one there is" hook with 0
+ok "it is taken along" takes_memory "$rules/66-evenkeel-mem2m.rules"
+rm "$rules/66-evenkeel-mem2m.rules" "$work/etc/evenkeel/mem2m.conf"
+echo 'options mem2m x=y create=other:1G:phys=4G,memory:1G:dax=/dev/pmem0' >"$work/options"
+ok "one of pmem that the module is to make, too early" hook with 1
+echo 'options mem2m x=y create=other:1G:phys=4G,memory:1G:phys=8G' >"$work/options"
+ok "one of reserved memory" hook with 0
+ok "the module is loaded early" takes "load mem2m"
+rm "$sys/254:0/slaves/sdz" "$sys/254:0/slaves/mem2m!memory"
+
 read -r node < <(find -L /dev -maxdepth 2 -type b 2>/dev/null)
 if [ -n "$node" ]; then
 	number=$((0x$(stat -Lc %t "$node"))):$((0x$(stat -Lc %T "$node")))
