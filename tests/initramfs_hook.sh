@@ -195,6 +195,25 @@ ok "one of reserved memory" hook with 0
 ok "the module is loaded early" takes "load mem2m"
 rm "$sys/254:0/slaves/sdz" "$sys/254:0/slaves/mem2m!memory"
 
+# What the kernel tells of two of btrfs, of which the other one has the volume at first
+device 8:2
+for number in 8:1 8:2 254:0 254:2; do
+	echo "$number" >"$sys/$number/dev"
+done
+mkdir -p "$work"/sys/fs/btrfs/{several,others}/devices "$work/sys/fs/btrfs/features"
+ln -s "$sys/8:1" "$sys/254:2" "$work/sys/fs/btrfs/several/devices/"
+ln -s "$sys/8:2" "$sys/254:0" "$work/sys/fs/btrfs/others/devices/"
+root_is 8:1 btrfs /dev/sda1
+ok "btrfs on several devices" hook without 0
+member pmem2
+ln -s "$sys/254:0" "$work/sys/fs/btrfs/several/devices/dm-0"
+ok "of which one that is not named is a volume" hook without 1
+ok "that is said" says "E: evenkeel: the root file system is on one"
+ok "who asks for what is on a volume" asks
+ok "is told once" eval '[ "$(<"$work/out")" = "the root file system" ]'
+ok "and what its members in memory take" hook with 0
+ok "is taken along" takes_pmem
+rm -r "$work/sys/fs" "$sys/254:0/slaves/pmem2"
 read -r node < <(find -L /dev -maxdepth 2 -type b 2>/dev/null)
 if [ -n "$node" ]; then
 	number=$((0x$(stat -Lc %t "$node"))):$((0x$(stat -Lc %T "$node")))
