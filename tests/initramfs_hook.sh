@@ -288,7 +288,7 @@ cp -p "$work/sbin/hybridctl" "$work/usr/local/sbin/"
 ok "with that alone" refuses tools.prerm remove
 touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules"
 ok "with its rule, too" script tools.prerm remove
-rm -r "$work/etc/initramfs-tools" "$work/usr/local"
+rm -r "${work:?}/etc/initramfs-tools" "${work:?}/usr/local"
 # What is asked first, beside the hook that it asks
 uninstalls() {
 	sed "s,/usr/share/initramfs,$work&," scripts/may-uninstall >"$work/scripts/may-uninstall"
