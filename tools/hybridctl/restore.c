@@ -334,6 +334,30 @@ static int judge(struct plan *plan)
 	return EXIT_OK;
 }
 
+/*
+ * Neither superblock of that area is sound, and they are not blank, as what a format or a restore
+ * that was cut has left: what they said nobody knows.
+ */
+static bool is_spoiled(struct store_io *io, unsigned int i)
+{
+	struct ek_super *sb = bdev_buffer(sizeof(*sb));
+	const char *reason;
+	struct ek_store *store;
+	bool is;
+
+	/* Without one that is sound nothing is opened. */
+	is = ek_store_peek(&store_io_ops, io, io->bytes, 1u << i, sb, NULL) == -ENODATA &&
+	     ek_store_open(&store_io_ops, io, io->bytes, 1u << i, &store, &reason) != -ENODATA;
+	free(sb);
+	return is;
+}
+
+static int may_be_newer(const struct plan *plan)
+{
+	return fail("%s: a superblock is damaged or can't be read, or is of an unknown version, and may be newer than the dump; see check and repair, or use --force",
+		    plan->pool->name);
+}
+
 static int is_newer(const struct plan *plan, uint64_t generation, const char *what)
 {
 	return fail("%s: its metadata is newer (generation %llu%s) than the dump (%llu); see check and repair, or use --force",
@@ -352,11 +376,14 @@ static int judge_damaged(const struct plan *plan, struct store_io *io)
 	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &untold);
 	uint64_t generation = err ? 0 : le64_to_cpu(sb->generation);
 	bool clean = !err && le32_to_cpu(sb->flags) & EK_SUPER_CLEAN;
+	unsigned int i;
 
 	free(sb);
+	for (i = 0; i < EK_MAX_META; i++)
+		if (io->areas >> i & 1)
+			untold |= is_spoiled(io, i);
 	if (untold)
-		return fail("%s: a superblock can't be read, or is of an unknown version, and may be newer than the dump; see check and repair, or use --force",
-			    plan->pool->name);
+		return may_be_newer(plan);
 	if (generation > plan->generation)
 		return is_newer(plan, generation, "");
 	if (generation == plan->generation && !clean)
@@ -364,13 +391,19 @@ static int judge_damaged(const struct plan *plan, struct store_io *io)
 	return EXIT_OK;
 }
 
-/* Within a generation the journal only gets longer. */
-static int judge_open(const struct plan *plan, struct pool *pool, struct ek_store *store)
+/*
+ * Within a generation the journal only gets longer.  It was opened by one area: what the other one
+ * would say, if it could, may be that it went on alone.
+ */
+static int judge_open(const struct plan *plan, struct pool *pool, const struct store_io *io,
+		      struct ek_store *store)
 {
 	uint64_t generation = ek_store_generation(store), used = ek_store_journal_used(store);
 	struct check c;
 	int err;
 
+	if (ek_store_untold(store) & io->areas)
+		return may_be_newer(plan);
 	if (generation > plan->generation)
 		return is_newer(plan, generation, "");
 	if (generation == plan->generation && used > plan->journal)
@@ -400,7 +433,7 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 		store_io_close(&io);
 		return err;
 	}
-	err = judge_open(plan, pool, store);
+	err = judge_open(plan, pool, &io, store);
 	store_close(&io, store);
 	return err;
 }

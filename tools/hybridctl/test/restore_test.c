@@ -191,6 +191,55 @@ static void unread_is_refused(void)
 	image_close(&set);
 }
 
+enum elsewhere { A_PAGE, A_COPY, THE_TABLE, NR_ELSEWHERE };
+
+static void spoil_elsewhere(struct image_set *set, enum elsewhere what)
+{
+	const u64 copy = (u64)IMAGE_SECTORS * SECTOR - EK_BLOCK_SIZE;
+
+	if (what == A_PAGE)
+		image_spoil(set, 1, image_page_offset(set) + 64, 8);
+	else if (what == A_COPY)
+		image_spoil(set, 1, copy, 8);
+	else
+		image_spoil(set, 1, TABLE, 8192);
+}
+
+/*
+ * Area 1 was left out and does not know; area 0 went on, and is not to be asked now.  What is found
+ * elsewhere is no reason to write over both.
+ */
+static void went_on_is_refused(enum elsewhere what, bool unread)
+{
+	struct image_set set;
+	unsigned int i;
+	u32 sum[2];
+	bool ok;
+
+	pool_make(&set);
+	dump_generation = pool_word(&set).generation + 1;
+	spoil_elsewhere(&set, what);
+	image_leave(&set, 1);
+	for (i = 0; i < 3; i++)
+		image_flags(&set, EK_SUPER_CLEAN, 0);
+	if (unread)
+		read_fails(set.path[0], SUPER(0), TABLE);
+	else
+		image_spoil(&set, 0, SUPER(0), TABLE - SUPER(0));
+	for (i = 0; i < 2; i++)
+		sum[i] = image_sum(&set, i);
+	ok = restore_it(&set) == EXIT_FAILED;
+	read_fails(NULL, 0, 0);
+	ktap_ok(ok && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"restore: not over an area that %s and may be the one that went on (%d)",
+		unread ? "can't be read" : "is damaged", what);
+	forced = true;
+	ktap_ok(!restore_it(&set), "restore: but with --force");
+	forced = false;
+	dump_generation = 9;
+	image_close(&set);
+}
+
 /* Nothing is written to what somebody else may have by now, whatever force. */
 static void anothers_is_refused(void)
 {
@@ -661,7 +710,6 @@ static void vacant_places(void)
 	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
 	ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6;
 	ktap_ok(ok, "restore: refused beside an area that the dump has no place for");
-	forced = false;
 	image_wipe_area(&set, 1);
 	image_made_with_one(&set);
 	image_spoil(&set, 0, SUPER(0), 1 << 20);
@@ -673,6 +721,7 @@ static void vacant_places(void)
 	image_new_area(&set, 1);
 	image_spoil(&set, 0, SUPER(0), 1 << 20);
 	ok &= !restore_of(&set, 1, 0) && is_restored(&set, 0);
+	forced = false;
 	ktap_ok(ok, "restore: the label of an area that was to come is nothing");
 	image_close(&set);
 }
@@ -792,6 +841,10 @@ static void restores(void)
 	newer_is_refused();
 	unclosed_is_refused();
 	unread_is_refused();
+	for (i = 0; i < NR_ELSEWHERE; i++) {
+		went_on_is_refused(i, true);
+		went_on_is_refused(i, false);
+	}
 	anothers_is_refused();
 	states();
 	blind_is_refused();
