@@ -169,6 +169,12 @@ check_fails "its areas are its own" "busy" dmsetup create q --table "$(dmsetup t
 # --- to devices of its own
 label_of() { dd if="$1" of="$2" bs=4k count=1 iflag=direct status=none; }
 comes_back() { dd if="$1" of="$2" bs=4k count=1 conv=notrunc oflag=direct status=none; }
+is_found_grown() {
+	cp --sparse=always "$1" /tmp/grown && truncate -s +1M /tmp/grown && hybridctl identify /tmp/grown | grep ": member"
+	local err=$?
+	rm -f /tmp/grown
+	return $err
+}
 no_area() { ! hybridctl identify "$1" | grep "metadata area"; }
 label_of $A /tmp/a.label
 label_of $C /tmp/c.label
@@ -178,6 +184,7 @@ field_is "two mirrors" p meta AA
 comes_back /tmp/a.label $A
 check "cut before the old one was wiped, with a member behind it: by its path" hybridctl metadata p move $A /dev/emudisk/m
 check "nothing is left of the area" no_area $A
+check "the member behind it is known where the device has grown" is_found_grown $A
 comes_back /tmp/c.label $C
 comes_back /tmp/c.label $B
 check "by its number nobody knows whether it is that, or a copy" hybridctl metadata p move 0 /dev/emudisk/n

@@ -76,6 +76,50 @@ static void read_copy(const struct bdev *dev, struct area *area, struct ek_label
 	}
 }
 
+/* Whatever else a label says may have changed meanwhile. */
+static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b)
+{
+	return a->role == b->role && a->index == b->index &&
+	       !memcmp(a->pool_uuid, b->pool_uuid, EK_UUID_SIZE) &&
+	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE);
+}
+
+/*
+ * @a is as a label at the device's start has it, and lies elsewhere (area_lead_to()).  Only if its
+ * own label says so as well, or that one's copy: who maps a member alone sees its label at the
+ * start, and data where that would lead to.
+ */
+static int follow(const struct bdev *dev, struct area *a, struct ek_label *label)
+{
+	const struct ek_label_info said = a->info;
+	int err = 0;
+
+	if (!said.area_start || said.area_start % BLOCK_SECTORS ||
+	    said.area_start > dev->sectors || !at(dev, &said, said.area_start))
+		return -EUCLEAN;
+	a->head_err = read_label(dev, said.area_start * SECTOR_SIZE, &a->info, label);
+	if (a->head_err)
+		err = read_label(dev, said.area_start * SECTOR_SIZE +
+				 ek_label_copy_offset(said.area_sectors), &a->info, label);
+	/* Zeroes: a wipe was cut before it came to the start. */
+	if (err == -EIO || (err == -ENODATA && a->head_err == -ENODATA))
+		return err;
+	return !err && is_same(&a->info, &said) && a->info.area_start == said.area_start &&
+	       a->info.area_sectors == said.area_sectors ? 0 : -EUCLEAN;
+}
+
+/* The area that begins at @pos; or that the label there leads to. */
+static int read_area(const struct bdev *dev, struct area *a, uint64_t pos, struct ek_label *label)
+{
+	int err;
+
+	memset(a, 0, sizeof(*a));
+	err = read_label(dev, pos * SECTOR_SIZE, &a->info, label);
+	if (!err && !at(dev, &a->info, pos))
+		err = pos ? -EUCLEAN : follow(dev, a, label);
+	return err;
+}
+
 /* From @pos on by labels. */
 static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr, uint64_t pos,
 			     int *head_err, struct ek_label *label)
@@ -85,16 +129,13 @@ static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr,
 	while (*nr < AREA_MAX && pos + BLOCK_SECTORS <= dev->sectors) {
 		struct area *a = &area[*nr];
 
-		memset(a, 0, sizeof(*a));
-		err = read_label(dev, pos * SECTOR_SIZE, &a->info, label);
-		if (!err && !at(dev, &a->info, pos))
-			err = -EUCLEAN;
+		err = read_area(dev, a, pos, label);
 		if (!pos)
 			*head_err = err;
 		if (err)
 			break;
 		read_copy(dev, a, label);
-		pos += a->info.area_sectors;
+		pos = a->info.area_start + a->info.area_sectors;
 		(*nr)++;
 	}
 	return pos;
@@ -175,14 +216,6 @@ static void look_inside(const struct bdev *dev, struct area *area, int *nr, int 
 	}
 }
 
-/* Whatever else a label says may have changed meanwhile. */
-static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b)
-{
-	return a->role == b->role && a->index == b->index &&
-	       !memcmp(a->pool_uuid, b->pool_uuid, EK_UUID_SIZE) &&
-	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE);
-}
-
 int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_info *info)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));
@@ -205,6 +238,28 @@ int area_label_write(const struct bdev *dev, const struct ek_label_info *info)
 		err = bdev_flush(dev);
 	if (!err)
 		err = bdev_write(dev, copy, label, sizeof(*label));
+	if (!err)
+		err = bdev_flush(dev);
+	free(label);
+	return err;
+}
+
+bool area_is_led_to(const struct bdev *dev, const struct ek_label_info *info)
+{
+	struct ek_label_info first;
+
+	return !area_label_read(dev, 0, &first) && is_same(&first, info) &&
+	       first.area_start == info->area_start;
+}
+
+int area_lead_to(const struct bdev *dev, const struct ek_label_info *info)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	int err;
+
+	if (info)
+		ek_label_encode(info, label);
+	err = bdev_write(dev, 0, label, sizeof(*label));
 	if (!err)
 		err = bdev_flush(dev);
 	free(label);

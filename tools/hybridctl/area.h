@@ -2,6 +2,7 @@
 /*
  * The areas of hybrid pools on one device, found by their labels.  A device can
  * hold several, one behind the other: each label tells where the next begins.
+ * Where the one at the start has left, the label of the next lies there, too.
  */
 #ifndef HYBRIDCTL_AREA_H
 #define HYBRIDCTL_AREA_H
@@ -47,6 +48,15 @@ int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_inf
  * moment if one was before.  0 or -errno.
  */
 int area_label_write(const struct bdev *dev, const struct ek_label_info *info);
+
+/*
+ * Where there is no area any more at the start of @dev have the label of @info there, which is
+ * behind, or zeroes if it is NULL: else that one is found by its copy alone, which has to be what
+ * the device ends with.  Durable; 0 or -errno.
+ */
+int area_lead_to(const struct bdev *dev, const struct ek_label_info *info);
+/* Is that what is there? */
+bool area_is_led_to(const struct bdev *dev, const struct ek_label_info *info);
 
 /* "metadata area 0" or "member 1", into @buf of AREA_TEXT bytes. */
 #define AREA_TEXT	32

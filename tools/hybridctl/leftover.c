@@ -52,19 +52,56 @@ bool leftover_may_be_wiped(const struct area *a)
 	return a->head_err != -EINVAL && a->head_err != -EPROTONOSUPPORT;
 }
 
+/* 1: the first that comes behind @a is @next; 0: none does; -errno. */
+static int find_next(const struct bdev *dev, const struct area *a, struct ek_label_info *next)
+{
+	struct area area[AREA_MAX];
+	int err, i, found = 0, nr = area_find(dev, area, &err);
+
+	for (i = 0; i < nr; i++)
+		if (area[i].info.area_start > a->info.area_start &&
+		    (!found || area[i].info.area_start < next->area_start)) {
+			*next = area[i].info;
+			found = 1;
+		}
+	return nr < 0 ? nr : found;
+}
+
+/*
+ * A device that grows, or loses its last block, still has the areas behind the first: what is at
+ * its start leads to them.  That goes when the last of them does.
+ */
+static int wipe_head(const struct bdev *dev, const struct area *a, const struct ek_label_info *next,
+		     const void *zero)
+{
+	uint64_t start = a->info.area_start * SECTOR_SIZE;
+	int err = 0;
+
+	if (start)
+		err = bdev_write(dev, start, zero, EK_BLOCK_SIZE);
+	if (start && !err)
+		err = bdev_flush(dev);
+	if (!err && (!start || area_is_led_to(dev, &a->info)))
+		err = area_lead_to(dev, next);
+	return err;
+}
+
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
 	uint64_t start = a->info.area_start * SECTOR_SIZE;
+	struct ek_label_info next;
 	void *zero;
-	int err = 0;
+	int err, behind;
 
 	if (!leftover_may_be_wiped(a))
 		return -EINVAL;
 	if (is_given_away(dev, a))
 		return -EINVAL;
+	behind = find_next(dev, a, &next);
+	err = behind < 0 ? behind : 0;
 	zero = bdev_buffer(EK_BLOCK_SIZE);
 
-	if (a->info.role == EK_ROLE_META)
+	if (!err && a->info.role == EK_ROLE_META)
 		err = forget_store(dev, a);
 	/* The label goes last: a copy alone may as well be what somebody has left of a label. */
 	if (!err && a->copy_err != -EINVAL)
@@ -73,9 +110,7 @@ int leftover_wipe(const struct bdev *dev, const struct area *a)
 	if (!err)
 		err = bdev_flush(dev);
 	if (!err)
-		err = bdev_write(dev, start, zero, EK_BLOCK_SIZE);
-	if (!err)
-		err = bdev_flush(dev);
+		err = wipe_head(dev, a, behind ? &next : NULL, zero);
 	free(zero);
 	return err;
 }

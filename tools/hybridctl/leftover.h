@@ -25,9 +25,10 @@ bool leftover_may_be_wiped(const struct area *a);
 
 /*
  * Zero @a's label and its copy, before that the superblocks of a metadata area, on @dev, which is
- * open for writing and held by nobody else.  A label that something else has overwritten is left,
- * and its copy: what is there may be somebody's.  So is one that can't be read for another reason,
- * if owner_instead() names something.
+ * open for writing and held by nobody else.  Where it was the first on @dev the label of the next
+ * one comes to the start instead of zeroes (area_lead_to()).  A label that something else has
+ * overwritten is left, and its copy: what is there may be somebody's.  So is one that can't be read
+ * for another reason, if owner_instead() names something.
  * 0; -EINVAL: that; -errno.
  */
 int leftover_wipe(const struct bdev *dev, const struct area *a);
