@@ -709,6 +709,8 @@ static int forget_areas(const struct live *l, const struct bdev *dev)
 	if (live_super(l, &sb))
 		return EXIT_FAILED;
 	nr = area_find(dev, area, &err);
+	if (nr < 0)
+		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
 	for (i = 0, err = 0; !err && i < nr; i++)
 		if (leftover_is(&sb, &area[i])) {
 			found++;

@@ -511,6 +511,9 @@ static void left_alone(const char *instead, const char *told)
 static void test_forget(void)
 {
 	struct live l = volume();
+	struct capture c;
+	char said[300];
+	int ret;
 
 	put(POOL, 'x');
 	ktap_ok(member_forget(&l, "disk") == EXIT_OK && now.nr_wiped == 1,
@@ -518,6 +521,12 @@ static void test_forget(void)
 	left_alone("ext4 signature", "has an ext4 signature by now: left alone (if that is not needed any more, wipefs wipes it)");
 	left_alone("scmfs file system", "has an scmfs file system by now: left alone (if that is not needed any more, zeroes on the device in its first and its last 4 KiB end it)");
 	left_alone(NULL, "zeroes in the 4 KiB from sector 2048 end it");
+	put(POOL, 'x');
+	now.nr_areas = -EIO;
+	capture_begin(&c, stderr);
+	ret = member_forget(&l, "disk");
+	capture_end(&c, said, sizeof(said));
+	ktap_ok(ret == EXIT_FAILED && strstr(said, "disk: can't be read: "), "unreadable: %s", said);
 }
 
 /* Before the kernel has the device: it does not join. */
