@@ -84,6 +84,13 @@ static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b
 	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE);
 }
 
+/* And of the same sectors. */
+static bool is_of(const struct ek_label_info *a, const struct ek_label_info *b)
+{
+	return is_same(a, b) && a->area_start == b->area_start &&
+	       a->area_sectors == b->area_sectors;
+}
+
 /*
  * @a is as a label at the device's start has it, and lies elsewhere (area_lead_to()).  Only if its
  * own label says so as well, or that one's copy: who maps a member alone sees its label at the
@@ -104,8 +111,7 @@ static int follow(const struct bdev *dev, struct area *a, struct ek_label *label
 	/* Zeroes: a wipe was cut before it came to the start. */
 	if (err == -EIO || (err == -ENODATA && a->head_err == -ENODATA))
 		return err;
-	return !err && is_same(&a->info, &said) && a->info.area_start == said.area_start &&
-	       a->info.area_sectors == said.area_sectors ? 0 : -EUCLEAN;
+	return !err && is_of(&a->info, &said) ? 0 : -EUCLEAN;
 }
 
 /* The area that begins at @pos; or that the label there leads to. */
@@ -225,21 +231,29 @@ int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_inf
 	return err;
 }
 
+static int write_durably(const struct bdev *dev, uint64_t offset, const struct ek_label *label)
+{
+	int err = bdev_write(dev, offset, label, sizeof(*label));
+
+	return err ? err : bdev_flush(dev);
+}
+
 int area_label_write(const struct bdev *dev, const struct ek_label_info *info)
 {
-	struct ek_label *label = bdev_buffer(sizeof(*label));
-	uint64_t start = info->area_start * SECTOR_SIZE;
-	uint64_t copy = start + ek_label_copy_offset(info->area_sectors);
-	int err;
+	struct ek_label *label = bdev_buffer(2 * sizeof(*label));
+	const uint64_t start = info->area_start * SECTOR_SIZE;
+	const uint64_t offset[] = { start, start + ek_label_copy_offset(info->area_sectors) };
+	struct ek_label_info there;
+	int i, err = 0, good = -1;
 
-	ek_label_encode(info, label);
-	err = bdev_write(dev, start, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(dev);
-	if (!err)
-		err = bdev_write(dev, copy, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(dev);
+	for (i = 0; i < 2; i++)
+		if (!read_label(dev, offset[i], &there, label + i) && is_of(&there, info))
+			good = good < 0 ? i : 2;
+	if (good < 0)
+		ek_label_encode(info, label);
+	for (i = 0; i < 2 && good < 2 && !err; i++)
+		if (i != good)
+			err = write_durably(dev, offset[i], label + (good > 0));
 	free(label);
 	return err;
 }
@@ -259,9 +273,7 @@ int area_lead_to(const struct bdev *dev, const struct ek_label_info *info)
 
 	if (info)
 		ek_label_encode(info, label);
-	err = bdev_write(dev, 0, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(dev);
+	err = write_durably(dev, 0, label);
 	free(label);
 	return err;
 }

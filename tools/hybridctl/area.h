@@ -44,8 +44,8 @@ int area_is_still(const struct bdev *dev, const struct area *area);
 int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_info *info);
 
 /*
- * Its label and then the copy, each durable before what comes next: one of them is whole at every
- * moment if one was before.  0 or -errno.
+ * Its label and the copy, each durable before what comes next.  One of them that is good is not
+ * written, and is what the other gets: it may be all that tells of the area.  0 or -errno.
  */
 int area_label_write(const struct bdev *dev, const struct ek_label_info *info);
 

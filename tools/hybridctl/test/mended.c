@@ -300,6 +300,26 @@ static bool fails(const struct bdev *dev, const void *buf, size_t len)
 	       le32_to_cpu(((const struct ek_page *)buf)->magic) == EK_PAGE_MAGIC;
 }
 
+static struct {
+	const char *path;
+	u64 from, to;
+	unsigned int nr;
+} counted;
+
+void count_writes(const char *path, u64 from, u64 to)
+{
+	counted.path = path;
+	counted.from = from;
+	counted.to = to;
+	counted.nr = 0;
+}
+
+unsigned int writes_counted(void)
+{
+	counted.path = NULL;
+	return counted.nr;
+}
+
 static bool is_cut(void)
 {
 	events++;
@@ -310,6 +330,8 @@ int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, 
 {
 	struct undone *u = &undone[nr_undone];
 
+	counted.nr += counted.path && !strcmp(dev->path, counted.path) && offset < counted.to &&
+		      offset + len > counted.from;
 	if (fails(dev, buf, len))
 		return -EIO;
 	/* The one that is cut may have reached the media, too. */

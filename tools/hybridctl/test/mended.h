@@ -93,6 +93,10 @@ enum kept kept_of(u64 turn);
 /* Reads of these bytes fail; NULL: none. */
 void read_fails(const char *path, u64 from, u64 to);
 
+/* From now on, those that touch these bytes; how many there were. */
+void count_writes(const char *path, u64 from, u64 to);
+unsigned int writes_counted(void);
+
 /* The power is back: what was in the caches is what it is. */
 void power_on(enum kept kept);
 

@@ -641,6 +641,29 @@ static void claims(void)
 	leg();
 }
 
+/* --- one of two --- */
+
+/* It may be the last that there is, and a write that fails may take it. */
+static void mends_one(bool head)
+{
+	const u64 at[] = { META_BYTES, FILE_BYTES - EK_BLOCK_SIZE };
+	struct image_set set;
+	unsigned int nr;
+	bool ok;
+
+	pool_make(&set);
+	image_spoil(&set, 0, at[!head] + 8, 8);
+	count_writes(set.path[0], at[head], at[head] + EK_BLOCK_SIZE);
+	silence();
+	ok = pool_repair(&set) == EXIT_OK;
+	speak();
+	nr = writes_counted();
+	ktap_ok(ok && !nr && labels_are_whole(&set),
+		"repair: what is good of a label is left, %s is written: %u",
+		head ? "the label" : "the copy", nr);
+	image_close(&set);
+}
+
 /* --- labels that name nobody --- */
 
 static bool first_leftover(struct image_set *set, struct bdev *dev, struct area *area)
@@ -1037,6 +1060,8 @@ int main(int argc, char **argv)
 	leftover_given_away(put_mbr, 2);
 	leftover_given_away(put_over_all, 1);
 	leftover_given_away(NULL, 2);
+	mends_one(false);
+	mends_one(true);
 	leftovers();
 	leftover_cut();
 	before_a_member();
