@@ -356,7 +356,9 @@ static int wipe_and_label(const struct live *l, struct place *p, unsigned int k)
 	struct bdev dev;
 	int err;
 
-	err = fresh_wipe(p->w, path, p->dev.rdev, 0, p->sectors, FRESH_META_HEAD);
+	/* Not the area alone, which is whole blocks: others' signatures end with the device. */
+	err = fresh_wipe(p->w, path, p->dev.rdev, 0, p->join < 0 ? p->dev.sectors : p->sectors,
+			 FRESH_META_HEAD);
 	if (!err && p->join >= 0)
 		err = fresh_wipe(p->w, path, p->dev.rdev, p->sectors, rest, FRESH_MEMBER_HEAD);
 	if (err)
