@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is wiped of a device that metadata moves to. */
+/* What is wiped of a device that metadata moves to, and what the table is then. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ static struct {
 	unsigned int nr_wiped;
 	struct ek_label_info label[2];
 	unsigned int nr_labels;
+	char policy[64];		/* in the table that is loaded */
 } now;
 
 /* --- what is asked of the others --- */
@@ -56,6 +57,7 @@ int live_message(const struct live *l, const char *verb, unsigned int i)
 
 int live_reload(struct live *l, uint64_t sectors)
 {
+	snprintf(now.policy, sizeof(now.policy), "%s", l->t.policy);
 	return EXIT_OK;
 }
 
@@ -231,7 +233,9 @@ static bool move(uint64_t sectors, int join)
 	l.t.meta[0].dev = l.t.dev[0].dev = "8:0";
 	l.t.meta[1].dev = "8:1";
 	l.t.dev[VACANT].dev = "-";
+	l.t.policy = xstrdup("fill 2 pin 0+8:1,16+8:0");
 	ok = !mirror_move(&l, 1, "disk", &(struct fresh){ .force = true }, join);
+	free((char *)l.t.policy);
 	return ok;
 }
 
@@ -249,6 +253,7 @@ static void whole_device(unsigned int more)
 		"and its area is whole blocks: %llu", (unsigned long long)now.label[0].area_sectors);
 }
 
+/* Who gets the place of one that left gets nothing that was pinned to that. */
 static void with_a_member(void)
 {
 	uint64_t sectors = NEEDED + (8u << 20) / SECTOR_SIZE + 2;
@@ -257,6 +262,9 @@ static void with_a_member(void)
 		now.wiped[1].start == now.wiped[0].sectors &&
 		now.wiped[1].start + now.wiped[1].sectors == sectors,
 		"with a member behind it: wiped to the end as well");
+	ktap_ok(!strcmp(now.policy, "fill 2 pin 16+8:0"), "which inherits no pins: %s", now.policy);
+	ktap_ok(move(sectors, -1) && !strcmp(now.policy, "fill 2 pin 0+8:1,16+8:0"),
+		"without one pins stay as they are: %s", now.policy);
 }
 
 int main(void)
