@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <evenkeel/nameless_format.h>
 #include "battery.h"
+#include "buf.h"
 #include "flash_internal.h"
 
 static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head, u32 version,
@@ -156,7 +157,8 @@ static int nl_image_get_head(struct nl_flash *flash, struct nl_block *block,
 		return -EINVAL;
 	if (!head->has_oob || !head->next)
 		return 0;
-	block->oob = kvmalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, GFP_KERNEL);
+	/* Whole and zeroed: a program that is torn writes none of its page's, and that is saved. */
+	block->oob = kvzalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, NL_GFP_IO);
 	if (!block->oob)
 		return -ENOMEM;
 	return get(ctx, block->oob, (size_t)le32_to_cpu(head->next) * flash->geo.oob_bytes);

@@ -316,6 +316,30 @@ static void test_image(void)
 	CHECK(!shim_allocated, "%ld left", shim_allocated);
 }
 
+/* What stays of the page of a torn program goes into images: never what was in memory before. */
+static void test_torn_oob(void)
+{
+	struct nl_config config = small();
+	const u8 *torn;
+
+	image_len = 0;
+	begin(&config);
+	CHECK(!program(0, 1) && !nl_flash_save(&flash, put, NULL));
+	nl_flash_destroy(&flash);
+
+	CHECK(!load(&config));
+	nl_flash_cut(&flash, 0, NL_TEAR_ERROR);
+	CHECK(program(1, 2) == -ESHUTDOWN);
+	nl_flash_power_on(&flash);
+	image_len = 0;
+	CHECK(!nl_flash_save(&flash, put, NULL));
+	nl_flash_destroy(&flash);
+
+	torn = image + sizeof(struct nl_image_header) + sizeof(struct nl_image_block) + 64;
+	CHECK(torn[-1] == 1 && !memchr_inv(torn, 0, 64), "%d %d ...", torn[0], torn[1]);
+	CHECK(!shim_allocated, "%ld left", shim_allocated);
+}
+
 static void test_config(void)
 {
 	struct nl_config config;
@@ -375,6 +399,7 @@ int main(int argc, char **argv)
 	ktap_run("operations take what table 3.1 says", test_times);
 	ktap_run("a bus carries one transfer at a time", test_contention);
 	ktap_run("an image holds all that survives, and damage is seen", test_image);
+	ktap_run("of a torn program's page an image holds nothing", test_torn_oob);
 	ktap_run("parameters, presets and sizes", test_config);
 	ktap_run("when memory fails nothing is kept", test_memory);
 	return ktap_done();
