@@ -6,8 +6,12 @@
 #include <linux/bitmap.h>
 #include <linux/crc32c.h>
 #include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "battery.h"
+#include "buf.h"
 
 #define NL_MOVES_MAX	16777216u	/* what one table can have */
 
@@ -236,53 +240,107 @@ static const struct nl_oob *nl_battery_oob(const struct nl_flash *flash, u32 ppn
 	return nl_flash_is_bad(flash, block) ? NULL : nl_flash_peek(flash, ppn);
 }
 
+/* Is there a block of the physical segment, and if @meta is not NULL, with that? */
+static bool nl_battery_has(const struct nl_flash *flash, u32 ppn, const struct nl_meta *meta)
+{
+	const struct nl_oob *oob = nl_battery_oob(flash, ppn);
+
+	if (!oob || oob->type != NL_OOB_NAMELESS)
+		return false;
+	return !meta || (le64_to_cpu(oob->lpn) == meta->word[0] &&
+			 le64_to_cpu(oob->meta[0]) == meta->word[1] &&
+			 le64_to_cpu(oob->meta[1]) == meta->word[2]);
+}
+
 /*
- * What is valid has to be a block of the physical segment: another page would be live twice, and a
- * migration has to lead to what is valid.
+ * What is valid has to be a block of the physical segment: another page would be live twice. And a
+ * migration has to lead to what is valid and has its metadata: to end a block, who has an old name
+ * of it reads no record any more.
  */
 static bool nl_battery_is_sane(const struct nl_flash *flash)
 {
 	const struct nl_battery *battery = flash->battery;
-	const struct nl_oob *oob;
+	const struct nl_moved *moved = battery->moved;
 	u32 ppn, i;
 
 	for_each_set_bit(ppn, battery->valid, flash->geo.nr_pages) {
-		oob = nl_battery_oob(flash, ppn);
-		if (!oob || oob->type != NL_OOB_NAMELESS)
+		if (!nl_battery_has(flash, ppn, NULL))
 			return false;
+		cond_resched();
 	}
-	for (i = 0; i < battery->nr_moved; i++)
-		if (!test_bit(battery->moved[i].to, battery->valid))
+	for (i = 0; i < battery->nr_moved; i++) {
+		if (!test_bit(moved[i].to, battery->valid) ||
+		    !nl_battery_has(flash, moved[i].to, &moved[i].meta))
 			return false;
+		cond_resched();
+	}
 	return true;
 }
 
-/* An old name leads to one place. 0, -EINVAL, -ENOMEM. */
+/**
+ * struct nl_keys - the old names of an image's migrations
+ * @secret: nobody knows it who makes images, or all names could be in one bucket
+ * @size: buckets, a power of two
+ * @bucket: the last migration in each; NL_NO_SLOT: none
+ * @chain: the one before it, of each migration
+ */
+struct nl_keys {
+	hsiphash_key_t secret;
+	u32 size;
+	u32 *bucket;
+	u32 *chain;
+};
+
+static int nl_keys_init(struct nl_keys *keys, u32 nr)
+{
+	u32 i;
+
+	get_random_bytes(&keys->secret, sizeof(keys->secret));
+	keys->size = 1;
+	while (keys->size < nr)
+		keys->size *= 2;
+	keys->bucket = kvmalloc_array(keys->size, sizeof(*keys->bucket), NL_GFP_IO);
+	keys->chain = kvmalloc_array(keys->size, sizeof(*keys->chain), NL_GFP_IO);
+	if (!keys->bucket || !keys->chain)
+		return -ENOMEM;
+	for (i = 0; i < keys->size; i++)
+		keys->bucket[i] = NL_NO_SLOT;
+	return 0;
+}
+
+static u32 *nl_keys_bucket(const struct nl_keys *keys, const struct nl_moved *moved)
+{
+	u64 key[] = { moved->from, moved->meta.word[0], moved->meta.word[1], moved->meta.word[2] };
+
+	return &keys->bucket[hsiphash(key, sizeof(key), &keys->secret) & (keys->size - 1)];
+}
+
+static int nl_keys_add(struct nl_keys *keys, const struct nl_moved *moved, u32 i)
+{
+	u32 *bucket = nl_keys_bucket(keys, &moved[i]), j;
+
+	for (j = *bucket; j != NL_NO_SLOT; j = keys->chain[j])
+		if (moved[j].from == moved[i].from && nl_meta_same(&moved[j].meta, &moved[i].meta))
+			return -EINVAL;
+	keys->chain[i] = *bucket;
+	*bucket = i;
+	return 0;
+}
+
+/* An old name leads to one place. 0, -EINVAL, -ENOMEM, -EINTR. */
 static int nl_battery_keys(const struct nl_battery *battery)
 {
-	const struct nl_moved *moved = battery->moved;
-	u32 *bucket, *chain, size = 1, at, i, j;
-	int r = -ENOMEM;
+	struct nl_keys keys;
+	int r = nl_keys_init(&keys, battery->nr_moved);
+	u32 i;
 
-	while (size < battery->nr_moved)
-		size *= 2;
-	bucket = kvmalloc_array(size, sizeof(*bucket), GFP_KERNEL);
-	chain = kvmalloc_array(size, sizeof(*chain), GFP_KERNEL);
-	if (bucket && chain)
-		r = 0;
-	for (i = 0; i < size && !r; i++)
-		bucket[i] = NL_NO_SLOT;
 	for (i = 0; i < battery->nr_moved && !r; i++) {
-		at = crc32c(moved[i].from, &moved[i].meta, sizeof(moved[i].meta)) & (size - 1);
-		for (j = bucket[at]; j != NL_NO_SLOT; j = chain[j])
-			if (moved[j].from == moved[i].from &&
-			    nl_meta_same(&moved[j].meta, &moved[i].meta))
-				r = -EINVAL;
-		chain[i] = bucket[at];
-		bucket[at] = i;
+		cond_resched();
+		r = fatal_signal_pending(current) ? -EINTR :
+						    nl_keys_add(&keys, battery->moved, i);
 	}
-	kvfree(bucket);
-	kvfree(chain);
+	kvfree(keys.bucket);
+	kvfree(keys.chain);
 	return r;
 }
 

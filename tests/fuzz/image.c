@@ -91,15 +91,28 @@ static void edit_page(struct nl_flash *flash, uint8_t what, uint32_t where, uint
 		sum(oob);
 }
 
-static void edit_battery(struct nl_battery *battery, uint8_t what, uint32_t where, uint16_t to)
+/* One that leads to block @to: some with its metadata, as others are refused. */
+static struct nl_moved migration(const struct nl_flash *flash, uint32_t from, uint32_t to, bool is)
 {
+	const struct nl_oob *oob = to < flash->geo.nr_pages ? nl_flash_peek(flash, to) : NULL;
+	struct nl_moved moved = { .used = true, .from = from, .to = to };
+
+	if (is && oob)
+		moved.meta = (struct nl_meta){ { le64_to_cpu(oob->lpn), le64_to_cpu(oob->meta[0]),
+						 le64_to_cpu(oob->meta[1]) } };
+	return moved;
+}
+
+static void edit_battery(struct nl_flash *flash, uint8_t what, uint32_t where, uint16_t to)
+{
+	struct nl_battery *battery = flash->battery;
 	struct nl_slot *slot = &battery->slot[where % battery->nr_slots];
 	struct nl_held *held = &slot->page[where / battery->nr_slots % battery->pages];
 	struct nl_moved *moved = &battery->moved[where % battery->max_moved];
 
 	switch (what) {
 	case MOVED:
-		*moved = (struct nl_moved){ .used = true, .told = to & 1, .from = to / 2 % 256, .to = to / 512 };
+		*moved = migration(flash, to / 2 % 256, to / 512, to & 1);
 		break;
 	case MOVED_COUNT:
 		battery->nr_moved = to;
@@ -151,7 +164,7 @@ static void edit(struct nl_flash *flash, const uint8_t *in)
 		break;
 	default:
 		if (flash->battery)
-			edit_battery(flash->battery, in[0] % NR, where, to);
+			edit_battery(flash, in[0] % NR, where, to);
 	}
 }
 

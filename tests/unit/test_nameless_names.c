@@ -4,6 +4,7 @@
  * forged ones, migrations that are acknowledged late or never, cuts at every operation.
  */
 #include <time.h>
+#include <linux/crc32c.h>
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
@@ -1004,7 +1005,18 @@ static void test_image_of_many(void)
 	client_destroy(&c);
 }
 
-enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, NR_LIES };
+/* Those from MOVE_TWICE on only images are looked through for. */
+enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, MOVE_OTHER, NR_LIES };
+
+/* With a migration of block @is from page 1 to where block 0 is. */
+static void tell_move(struct client *c, u32 is)
+{
+	struct nl_battery *battery = c->rig.flash.battery;
+
+	battery->moved[battery->nr_moved++] = (struct nl_moved){
+		.used = true, .from = 1, .to = c->block[0].name.ppn, .meta = meta_of(is),
+	};
+}
 
 static void tell(struct client *c, enum lie lie)
 {
@@ -1012,11 +1024,9 @@ static void tell(struct client *c, enum lie lie)
 	u32 ppn, type = lie == DATA_VALID ? NL_OOB_DATA : NL_OOB_TRIM;
 	const struct nl_oob *oob;
 
-	if (lie == MOVE_TWICE) {
-		for (ppn = 0; ppn < 2; ppn++)
-			battery->moved[battery->nr_moved++] = (struct nl_moved){
-				.used = true, .from = 1, .to = c->block[0].name.ppn,
-			};
+	if (lie >= MOVE_TWICE) {
+		tell_move(c, 0);
+		tell_move(c, lie == MOVE_OTHER);
 		return;
 	}
 	for (ppn = 0; lie && ppn < c->rig.flash.geo.nr_pages; ppn++) {
@@ -1050,7 +1060,7 @@ static void test_forged_image(void)
 			tell(&c, lie);
 			image_len = 0;
 			CHECK(!nl_flash_save(&c.rig.flash, save, NULL));
-			if (way & 2 || lie == MOVE_TWICE) {
+			if (way & 2 || lie >= MOVE_TWICE) {
 				r = reload(&c);
 				CHECK(r == (lie ? -EINVAL : 0), "lie %d, way %d: %d", lie, way, r);
 			} else {
@@ -1059,6 +1069,70 @@ static void test_forged_image(void)
 			}
 			client_destroy(&c);
 		}
+}
+
+#define MANY_NAMES 2000u
+
+static u64 steps;	/* of what reads battery-backed memory: as it was built, each branch is one */
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	steps++;
+}
+
+/* The last word ends so that the metadata's sum is the same for each @i. */
+static struct nl_meta same_sum(u32 i)
+{
+	struct nl_meta meta = { { i } };
+
+	meta.word[2] = (u64)crc32c(0, &meta, sizeof(meta) - sizeof(u32)) << 32;
+	return meta;
+}
+
+/* Blocks whose metadata was made for it, and each was at page 1. */
+static void fill_image(struct client *c)
+{
+	struct nl_battery *battery;
+	u32 i, ppn;
+
+	for (i = 0; i < MANY_NAMES; i++) {
+		struct nl_meta meta = same_sum(i);
+		struct nl_io io = now(c);
+
+		CHECK(!nl_name_write(c->rig.ftl, NULL, &meta, NULL, &ppn, &io));
+		battery = c->rig.flash.battery;
+		battery->moved[i] = (struct nl_moved){
+			.used = true, .from = 1, .to = ppn, .meta = meta,
+		};
+	}
+	CHECK(crc32c(1, &battery->moved[0].meta, 24) == crc32c(1, &battery->moved[9].meta, 24));
+	battery->nr_moved = MANY_NAMES;
+	nl_ftl_destroy(c->rig.ftl);
+	c->rig.ftl = NULL;
+	image_len = 0;
+	CHECK(!nl_flash_save(&c->rig.flash, save, NULL));
+}
+
+/* Nobody makes an image that takes time by the square of its migrations; and who waits may go. */
+static void test_image_made_slow(void)
+{
+	struct nl_config config = worn(2, MANY_NAMES, 12, MANY_NAMES);
+	struct client c;
+	int r;
+
+	client_init(&c, &config, MANY_NAMES, 12, 4);
+	fill_image(&c);
+	steps = 0;
+	CHECK(!reload(&c) && c.rig.flash.battery->nr_moved == MANY_NAMES);
+	CHECK(steps > MANY_NAMES && steps < MANY_NAMES * 200ull, "%llu steps",
+	      (unsigned long long)steps);
+	ktap_note("%llu steps a migration", (unsigned long long)steps / MANY_NAMES);
+	shim_killed = true;
+	r = reload(&c);
+	shim_killed = false;
+	CHECK(r == -EINTR, "%d", r);
+	client_destroy(&c);
 }
 
 /* When a device is idle, ns: when it starts, and from then on. */
@@ -1535,6 +1609,7 @@ int main(int argc, char **argv)
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image has more migrations than pages", test_image_of_many);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
+	ktap_run("no image takes time by the square of its migrations", test_image_made_slow);
 	ktap_run("leveling begins when as much life is gone as is asked for", test_wear_at);
 	ktap_run("names are listed out of all planes at once", test_list_time);
 	ktap_run("what can't be read is passed by", test_unreadable);
