@@ -657,12 +657,15 @@ static void exports_the_rest(void)
 	node = tree_find(&store.tree, "f");
 	fake_spoil_serial(node->piece[1].serial);
 	fake_lose_serial(node->piece[3].serial);
+	fake_spoil_serial(node->piece[100].serial);
+	fake_fade_serial(node->piece[90].serial, 2);	/* when it is read without the other one */
 	listen_to_errors();
 	err = export_folder(&store, "back");
 	CHECK(!strcmp(said(), "nlstore: f: damaged; the rest of it is there\n"));
 	CHECK(err);
 	for (i = 0; i < 130; i++)
-		CHECK(is_exported("back/f", i, i == 1 || i == 3), "block %u", i);
+		CHECK(is_exported("back/f", i, i == 1 || i == 3 || i == 90 || i == 100),
+		      "block %u", i);
 	CHECK(!store_close(&store));
 	drop_folder();
 }

@@ -149,12 +149,32 @@ static int put_run(struct export *export, const struct ns_node *node, int fd, ui
 	return write_all(fd, export->data, bytes < node->size - at ? bytes : node->size - at, at);
 }
 
+/*
+ * Those of @nr blocks that come before the first damaged one: *@good. They are read once more
+ * without it, when another one may be damaged.
+ */
+static int put_good(struct export *export, const struct ns_node *node, int fd, uint32_t from,
+		    uint32_t nr, uint32_t *good)
+{
+	unsigned int bad;
+	int err = 0;
+
+	while (nr) {
+		err = store_read(export->store, &node->piece[from], nr, export->data, &bad);
+		if (err != -EUCLEAN)
+			break;
+		nr = bad;
+		err = 0;
+	}
+	*good = nr;
+	return err || !nr ? err : put_run(export, node, fd, from, nr);
+}
+
 /* Blocks that are nowhere become holes; -EUCLEAN: damaged ones have become holes, too. */
 static int put_data(struct export *export, const struct ns_node *node, int fd)
 {
 	int err = ftruncate(fd, node->size) ? -errno : 0, damaged = 0;
-	unsigned int bad;
-	uint32_t i, nr;
+	uint32_t i, nr, good;
 
 	for (i = 0; !err && i < node->blocks; i += nr) {
 		nr = 1;
@@ -162,17 +182,11 @@ static int put_data(struct export *export, const struct ns_node *node, int fd)
 			continue;
 		while (nr < NS_BATCH && i + nr < node->blocks && node->piece[i + nr].serial)
 			nr++;
-		err = store_read(export->store, &node->piece[i], nr, export->data, &bad);
-		if (err == -EUCLEAN) {
-			damaged = err;
-			err = bad ? store_read(export->store, &node->piece[i], bad, export->data,
-					       &nr) : 0;
-			if (!err && bad)
-				err = put_run(export, node, fd, i, bad);
-			nr = bad + 1;
-		} else if (!err) {
-			err = put_run(export, node, fd, i, nr);
-		}
+		err = put_good(export, node, fd, i, nr, &good);
+		if (good == nr)
+			continue;
+		damaged = -EUCLEAN;
+		nr = good + 1;
 	}
 	return err ? err : damaged;
 }

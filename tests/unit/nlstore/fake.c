@@ -14,6 +14,7 @@
 
 struct page {
 	bool valid, unreadable;
+	unsigned int fades;	/* the read from which on it is unreadable; 0: none */
 	struct nl_meta meta;
 	uint8_t data[FAKE_BLOCK];
 };
@@ -167,6 +168,11 @@ void fake_unlisted(void)
 void fake_wear_out_serial(uint64_t serial)
 {
 	page_of_serial(serial)->unreadable = true;
+}
+
+void fake_fade_serial(uint64_t serial, unsigned int n)
+{
+	page_of_serial(serial)->fades = n;
 }
 
 void fake_lose(unsigned int which)
@@ -457,6 +463,8 @@ int nameless_read(struct nameless *dev, const struct nl_name *names, void *data,
 		page = page_of(&names[i]);
 		if (off || !page)
 			return off ? -EIO : -ESTALE;
+		if (page->fades && !--page->fades)
+			page->unreadable = true;
 		if (page->unreadable)
 			return -EBADMSG;
 		memcpy((uint8_t *)data + i * FAKE_BLOCK, page->data, FAKE_BLOCK);

@@ -58,6 +58,8 @@ void fake_spoil(unsigned int which);
 void fake_spoil_serial(uint64_t serial);
 /* The flash of the block of that serial can't be read any more. */
 void fake_wear_out_serial(uint64_t serial);
+/* It can't be from the @n-th read from now on. */
+void fake_fade_serial(uint64_t serial, unsigned int n);
 /* A valid block is no more. */
 void fake_lose(unsigned int which);
 /* That of that serial is no more. */
