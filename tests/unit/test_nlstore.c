@@ -901,6 +901,29 @@ static void many_moves(void)
 	CHECK(!store_open(&store, "a", false) && is_tree(1) && !store_close(&store));
 }
 
+/* Of those that stop leveling half are acknowledged, however few that is. */
+static void few_moves(void)
+{
+	static const struct {
+		unsigned int allowed, settled;
+	} case_of[] = {
+		{ 9, 4 }, { 2, 1 }, { 1, 1 }, { 0, NS_MOVES }, { 8192, NS_MOVES },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(case_of) / sizeof(*case_of) && !ktap_failing(); i++) {
+		make_store();
+		CHECK(!store_open(&store, "a", true));
+		store_allow(&store, case_of[i].allowed);
+		fake_move(case_of[i].settled - 1);
+		CHECK(!store_tend(&store) && fake_waiting() == case_of[i].settled - 1);
+		fake_move(1);
+		CHECK(!store_tend(&store) && !fake_waiting(), "%u allowed: %u wait",
+		      case_of[i].allowed, fake_waiting());
+		CHECK(is_tree(1) && !store_close(&store));
+	}
+}
+
 /* Each catalogue moves more blocks than are acknowledged: that is not run after. */
 static void feedback(void)
 {
@@ -1420,6 +1443,7 @@ int main(int argc, char **argv)
 	ktap_run("trees follow each other while blocks move", moves);
 	ktap_run("and in a store that stays open", stays);
 	ktap_run("more migrations wait than are noted at once", many_moves);
+	ktap_run("the device may stop leveling at few migrations", few_moves);
 	ktap_run("each commit moves more than was acknowledged", feedback);
 	ktap_run("a block that nobody knows moves", unknown_moves);
 	ktap_run("trees that nobody could read are not committed", trees_refused);

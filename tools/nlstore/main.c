@@ -64,6 +64,17 @@ static int cmd_format(int argc, char **argv)
 	return explain(argv[0], store_format(argv[0], force));
 }
 
+/* So many migrations may wait before the device stops leveling; 0: configfs does not tell. */
+static uint64_t moves_of(const char *device)
+{
+	const char *slash = strrchr(device, '/');
+	char *params = attr_read(slash ? slash + 1 : device, "params");
+	uint64_t moves = info_number(params, "moves");
+
+	free(params);
+	return moves;
+}
+
 /* The store of a command of so many words; an exit status. */
 static int open_store(struct ns_store *store, int argc, char **argv, int words, bool write)
 {
@@ -72,7 +83,10 @@ static int open_store(struct ns_store *store, int argc, char **argv, int words, 
 	if (!are_words(argc, argv, words))
 		return usage();
 	err = store_open(store, argv[0], write);
-	return err ? explain(argv[0], err) : EXIT_OK;
+	if (err)
+		return explain(argv[0], err);
+	store_allow(store, moves_of(argv[0]));
+	return EXIT_OK;
 }
 
 /* What was done last: it may have failed, too. */

@@ -195,6 +195,12 @@ static int settle(struct ns_store *store)
 	return err ? err : acknowledge(store);
 }
 
+void store_allow(struct ns_store *store, uint64_t moves)
+{
+	if (moves && moves / 2 < NS_MOVES)
+		store->most_moves = moves > 1 ? moves / 2 : 1;
+}
+
 /*
  * The catalogue that is committed may make the device move others: these wait for the next time, or
  * the two could go on for ever.
@@ -205,7 +211,7 @@ int store_tend(struct ns_store *store)
 
 	if (n < 0)
 		return n;
-	return store->nr_moves >= NS_MOVES ? settle(store) : 0;
+	return store->nr_moves >= store->most_moves ? settle(store) : 0;
 }
 
 /* What waits is noted, also what the device is about to tell. */
@@ -559,7 +565,7 @@ int store_open(struct ns_store *store, const char *device, bool writable)
 {
 	int err;
 
-	*store = (struct ns_store){ .writable = writable };
+	*store = (struct ns_store){ .writable = writable, .most_moves = NS_MOVES };
 	err = nameless_open(device, writable ? O_RDWR : O_RDONLY, &store->dev);
 	if (err)
 		return err;

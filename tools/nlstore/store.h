@@ -13,7 +13,7 @@
 #include "tree.h"
 
 #define NS_BATCH	64u	/* blocks of a request */
-#define NS_MOVES	64u	/* from as many migrations on they are made to last */
+#define NS_MOVES	64u	/* from as many migrations on they are made to last, at the latest */
 
 /**
  * struct ns_store - an open store
@@ -35,6 +35,7 @@
  * @moves: migrations that are in @map, and not acknowledged
  * @nr_moves: of them
  * @room_moves: for as many there is room; the device bounds it
+ * @most_moves: from as many on they are made to last
  * @foreign: blocks on the device that are others'
  * @foreign_moves: migrations of such, which are theirs to acknowledge
  * @orphans: blocks of this store that are in no tree; a writable store has freed them
@@ -51,7 +52,7 @@ struct ns_store {
 	struct ns_tree tree;
 	struct ns_map map;
 	struct nl_move *moves;
-	size_t nr_moves, room_moves;
+	size_t nr_moves, room_moves, most_moves;
 	uint64_t foreign, foreign_moves, orphans, missing, moved;
 };
 
@@ -74,6 +75,11 @@ int store_write(struct ns_store *store, const void *data, unsigned int nr,
 /* At most NS_BATCH. -EUCLEAN: one is missing, unreadable or not what it was; *@bad: which. */
 int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned int nr, void *data,
 	       unsigned int *bad);
+/*
+ * The device levels no more while @moves migrations wait, 0: it does: half of them are made to
+ * last. Until this is called NS_MOVES are.
+ */
+void store_allow(struct ns_store *store, uint64_t moves);
 /* Take what migrated. The caller does so from time to time. */
 int store_tend(struct ns_store *store);
 /*
