@@ -678,18 +678,8 @@ static void spoil_any(struct rig *rig)
 /* The power comes, and goes under the start. */
 static void start_cut(struct rig *rig, u32 round, u64 at)
 {
-	int r;
+	int r = rig_power_cycle(rig, at, round % NL_NR_TEARS);
 
-	nl_flash_power_off(&rig->flash);
-	if (rig->ftl)
-		nl_ftl_destroy(rig->ftl);
-	rig->ftl = NULL;
-	nl_flash_power_on(&rig->flash);
-	nl_flash_cut(&rig->flash, at, round % NL_NR_TEARS);
-	r = rig_open(rig);
-	nl_flash_power_on(&rig->flash);
-	if (r == -ESHUTDOWN)
-		r = rig_open(rig);
 	CHECK(!r, "round %u: %d", round, r);
 }
 

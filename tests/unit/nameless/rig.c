@@ -273,10 +273,8 @@ bool rig_settle(struct rig *rig, u32 lpn)
 	return true;
 }
 
-bool rig_crash(struct rig *rig)
+int rig_power_cycle(struct rig *rig, u64 cut, enum nl_tear tear)
 {
-	bool ok;
-	u32 i;
 	int r;
 
 	nl_flash_power_off(&rig->flash);
@@ -284,15 +282,21 @@ bool rig_crash(struct rig *rig)
 		nl_ftl_destroy(rig->ftl);
 	rig->ftl = NULL;
 	nl_flash_power_on(&rig->flash);
+	nl_flash_cut(&rig->flash, cut, tear);
+	r = rig_open(rig);
+	nl_flash_power_on(&rig->flash);
+	return r == -ESHUTDOWN ? rig_open(rig) : r;
+}
+
+bool rig_crash(struct rig *rig)
+{
+	bool ok;
+	u32 i;
+	int r;
+
 	/* the start is cut, too, at each of its first operations in turn */
 	rig->cut_start++;
-	nl_flash_cut(&rig->flash, rig->cut_start % 5, rig->cut_start % NL_NR_TEARS);
-	r = rig_open(rig);
-	if (r == -ESHUTDOWN) {
-		nl_flash_power_on(&rig->flash);
-		r = rig_open(rig);
-	}
-	nl_flash_power_on(&rig->flash);
+	r = rig_power_cycle(rig, rig->cut_start % 5, rig->cut_start % NL_NR_TEARS);
 	if (!CHECK(!r, "open after a cut: %d", r))
 		return false;
 	ok = rig_check(rig);

@@ -47,6 +47,11 @@ void rig_init(struct rig *rig, const struct nl_config *config, u32 pages, u64 se
 void rig_destroy(struct rig *rig);
 int rig_open(struct rig *rig);
 /*
+ * Power off and on and open again, and the power goes at operation @cut of that start, after which
+ * it comes back for another one. What the last start returned.
+ */
+int rig_power_cycle(struct rig *rig, u64 cut, enum nl_tear tear);
+/*
  * Power off and on and open again; what is there has to be allowed, and is what lasts from then on.
  */
 bool rig_crash(struct rig *rig);
