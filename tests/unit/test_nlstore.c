@@ -2,14 +2,17 @@
 /* A store on a device whose power goes at every call; and catalogues that lie. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -358,6 +361,31 @@ ssize_t __wrap_getxattr(const char *path, const char *name, void *value, size_t 
 	return bytes;
 }
 
+int __real_fstatfs(int fd, struct statfs *fs);
+
+static uint32_t fs_type = EXT4_SUPER_MAGIC;	/* of all files; 0: as it is */
+
+int __wrap_fstatfs(int fd, struct statfs *fs)
+{
+	int err = __real_fstatfs(fd, fs);
+
+	if (fs_type)
+		fs->f_type = fs_type;
+	return err;
+}
+
+int __real_sync_file_range(int fd, off_t from, off_t bytes, unsigned int flags);
+
+static bool not_synced;
+
+int __wrap_sync_file_range(int fd, off_t from, off_t bytes, unsigned int flags)
+{
+	if (!not_synced)
+		return __real_sync_file_range(fd, from, bytes, flags);
+	errno = EIO;
+	return -1;
+}
+
 static void make_folder(void)
 {
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
@@ -436,6 +464,67 @@ static void imports(void)
 	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
 	import(&result);
 	CHECK(!store.missing && result.unchanged == 2 && !store_close(&store));
+	drop_folder();
+}
+
+/* What somebody stores into a file that he has mapped is there at the next import. */
+static void mapped(void)
+{
+	struct ns_import result;
+	uint8_t *data, block[FAKE_BLOCK];
+	const struct ns_node *node;
+	unsigned int i, bad;
+	int fd;
+
+	make_folder();
+	fake_reset(ktap_seed, 0);
+	make_file("f", 3);
+	fd = open("f", O_RDWR);
+	data = mmap(NULL, 3 * FAKE_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(fd >= 0 && data != MAP_FAILED && !store_format("a", false));
+	fs_type = 0;
+	for (i = 1; i < 4 && !ktap_failing(); i++) {
+		data[FAKE_BLOCK] = i;
+		import(&result);
+		node = tree_find(&store.tree, "f");
+		CHECK(!store_read(&store, &node->piece[1], 1, block, &bad) && block[0] == i,
+		      "stored %u, kept %u", i, block[0]);
+		CHECK(!store_close(&store));
+		usleep(20000);		/* the clock of files goes in such steps */
+	}
+	fs_type = EXT4_SUPER_MAGIC;
+	munmap(data, 3 * FAKE_BLOCK);
+	close(fd);
+	drop_folder();
+}
+
+/* Where times prove nothing files are read each time, also after others were taken by theirs. */
+static void times_that_lie(void)
+{
+	static const uint32_t types[] = {
+		TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC, OVERLAYFS_SUPER_MAGIC, CRAMFS_MAGIC,
+		EROFS_SUPER_MAGIC_V1, ISOFS_SUPER_MAGIC, SQUASHFS_MAGIC,
+	};
+	enum { NR_TYPES = sizeof(types) / sizeof(*types) };
+	struct ns_import result;
+	unsigned int i;
+
+	make_folder();
+	fake_reset(ktap_seed, 0);
+	make_file("f", 3);
+	CHECK(!store_format("a", false));
+	for (i = 0; i < 2 * (NR_TYPES + 1) && !ktap_failing(); i++) {
+		fs_type = i % 2 || i / 2 >= NR_TYPES ? EXT4_SUPER_MAGIC : types[i / 2];
+		not_synced = i % 2 == 0 && i / 2 == NR_TYPES;
+		import(&result);
+		CHECK(!result.unchanged && is_kept("f", 3) && !store_close(&store), "%u", i);
+	}
+	import(&result);
+	CHECK(result.unchanged == 1 && !store_close(&store));
+	fs_type = TMPFS_MAGIC;
+	import(&result);
+	CHECK(!result.unchanged && !result.written && !store_close(&store));
+	fs_type = EXT4_SUPER_MAGIC;
 	drop_folder();
 }
 
@@ -1457,6 +1546,8 @@ int main(int argc, char **argv)
 	ktap_run("what is missing is told from what was not listed", missing);
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
+	ktap_run("what is stored into a file that is mapped is imported", mapped);
+	ktap_run("where times prove nothing files are read", times_that_lie);
 	ktap_run("what is damaged is, when all files are read", mends);
 	ktap_run("what is said of a name is one line", one_line);
 	ktap_run("nobody may do more for want of a list", lists);

@@ -10,7 +10,8 @@ d=/dev/nameless
 conf=/sys/kernel/config/nameless
 # shellcheck disable=SC2034 # in what is evaluated
 quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
-tree=/tmp/tree back=/tmp/back
+# On a file system whose times tell of changes, which tmpfs' don't.
+tree=/tmp/disk/tree back=/tmp/back
 
 stat_of() {
 	local key value
@@ -64,6 +65,19 @@ change() {
 	done
 }
 
+# into_mapping BYTE: into the first one of the file that somebody has mapped
+into_mapping() { echo "$1" >&"${mapper[1]}" && read -r -t 30 <&"${mapper[0]}"; }
+map_file() {
+	coproc mapper { exec python3 -uc 'import mmap, sys
+with open(sys.argv[1], "r+b") as f:
+    data = mmap.mmap(f.fileno(), 0)
+for line in sys.stdin:
+    data[:1] = line[:1].encode()
+    print()' "$1"; }
+	mapper_pid=$!
+}
+
+emuctl add t mem 64M && mkfs.ext4 -q /dev/emudisk/t && mkdir /tmp/disk && mount /dev/emudisk/t /tmp/disk || die "no file system"
 check "a nameless device" eval 'nlctl create a 12M --ftl nameless packages=4 pages=16 wear=100% wear_at=0 endurance=10000 \
 	moves=48 buffer=64 gc_idle=0 $quick && wait_for 10 test -c $d/a:names'
 check_fails "without a store" "there is no store" nlstore list a
@@ -81,6 +95,9 @@ echo odd >"$tree/deep/ a name"$'\n'"of two lines"
 mknod $tree/deep/null c 1 3
 chown 12:34 $tree/deep/empty && chmod 4711 $tree/deep/empty
 touch -t 199912312359.59 $tree/deep/er $tree/uapi
+echo a file >$tree/deep/mapped
+map_file $tree/deep/mapped
+check "somebody stores into a file that he has mapped" into_mapping A
 check "a tree is imported" nlstore import a $tree
 comes_back "and comes back as it was"
 check_fails "not into a folder that holds something" "is not empty" nlstore export a $tree
@@ -95,6 +112,12 @@ check "at most two files were even read" eval '(($(json /tmp/again files) - $(js
 	(($(json /tmp/again files) > 20))'
 check "all are read when that is asked for" eval 'nlstore import a $tree --reread --json >/tmp/again'
 is "and nothing is written" "$(json /tmp/again unchanged) $(json /tmp/again blocks_written)" "0 0"
+check "he stores again" into_mapping B
+check "which is imported" nlstore import a $tree
+is "as any change is" "$(<$tree/deep/mapped)" "B file"
+comes_back "and comes back"
+eval "exec ${mapper[1]}>&-"
+check "he goes" wait "$mapper_pid"
 matches "it is listed" "$(nlstore list a)" $'link +[0-7]+.* nameless/io.c -> deep/io.c'
 matches "each on one line" "$(nlstore list a)" 'deep/ a name\\012of two lines'
 check "as JSON" eval 'nlstore list a --json >/tmp/list'
@@ -248,5 +271,6 @@ check "a volume on it" dmt create onit --table "0 8 linear $d/a 0"
 check_fails "is not written over" "in use" nlstore format a --force
 check "and goes" dmt remove onit
 check "deleted" nlctl delete a
+umount /tmp/disk && emuctl del t
 check "and the module goes" rmmod nameless
 done_testing

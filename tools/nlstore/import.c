@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +95,39 @@ static int take_mode(struct ns_node *node, int found)
 }
 
 /* --- what is in a file ------------------------------------------------------------------------ */
+
+/*
+ * Are the times other ones whenever something changes from here on? Who has a file mapped changes
+ * a page, and its times, when he stores into it first, and then without a trace:
+ *
+ *	he				an import
+ *	stores: the times change	reads the file, and remembers the times
+ *	stores again			the next one takes the file for what it was
+ *
+ * until the page is written back, which is waited for here: the next store changes the times again.
+ */
+static bool times_tell(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case TMPFS_MAGIC:		/* nothing is ever written back */
+	case RAMFS_MAGIC:
+	case HUGETLBFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:	/* what is mapped is the file below */
+	case CRAMFS_MAGIC:		/* another image may have the same times */
+	case EROFS_SUPER_MAGIC_V1:
+	case ISOFS_SUPER_MAGIC:
+	case SQUASHFS_MAGIC:
+		return false;
+	default:
+		return !sync_file_range(fd, 0, 0,
+					SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER);
+	}
+}
 
 static bool is_as_it_was(const struct ns_node *old, const struct stat *status)
 {
@@ -354,19 +389,23 @@ static int take_file(struct walk *walk, struct ns_node *node, int found)
 	const struct ns_node *old = tree_find(&walk->store->tree, node->path);
 	int fd = open_found(found, 0), err;
 	struct stat status;
-	bool link;
+	bool link, told;
 
 	if (fd < 0)
 		return fd;
+	told = times_tell(fd);
 	err = fstat(fd, &status) ? -errno : 0;	/* who had a lease may have written */
 	if (!err) {
 		take_status(node, &status, walk->began);
+		if (!told)
+			node->ctime = node->ctime_nsec = 0;
 		err = take_link(walk, node, &status, &link);
 	}
 	if (!err && !link) {
 		node->type = NS_FILE;
 		walk->result->files++;
-		if (!walk->reread && is_as_it_was(old, &status) && is_whole(walk->store, old)) {
+		if (told && !walk->reread && is_as_it_was(old, &status) &&
+		    is_whole(walk->store, old)) {
 			walk->result->unchanged++;
 			err = keep_all(node, old);
 		} else {
