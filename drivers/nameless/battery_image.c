@@ -226,7 +226,10 @@ static int nl_load_slot(struct nl_flash *flash, struct nl_summed *s)
 	return r;
 }
 
-/* The record of a page, wherever that is; NULL: none can be read, or the block is no more. */
+/*
+ * The record of a page, wherever that is, and whether it can be read by now; NULL: there is none, or
+ * the block is no more.
+ */
 static const struct nl_oob *nl_battery_oob(const struct nl_flash *flash, u32 ppn)
 {
 	u32 block = nl_block_of(&flash->geo, ppn);
@@ -237,7 +240,7 @@ static const struct nl_oob *nl_battery_oob(const struct nl_flash *flash, u32 ppn
 		held = &slot->page[nl_page_of(&flash->geo, ppn)];
 		return held->used ? (const void *)held->oob : NULL;
 	}
-	return nl_flash_is_bad(flash, block) ? NULL : nl_flash_peek(flash, ppn);
+	return nl_flash_is_bad(flash, block) ? NULL : nl_flash_record(flash, ppn);
 }
 
 /* Is there a block of the physical segment, and if @meta is not NULL, with that? */

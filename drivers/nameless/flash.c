@@ -198,6 +198,16 @@ const void *nl_flash_peek(const struct nl_flash *flash, u32 ppn)
 	return block->oob + (size_t)page * flash->geo.oob_bytes;
 }
 
+const void *nl_flash_record(const struct nl_flash *flash, u32 ppn)
+{
+	const struct nl_block *block = &flash->block[nl_block_of(&flash->geo, ppn)];
+	u32 page = nl_page_of(&flash->geo, ppn);
+
+	if (page >= block->next || flash->data[ppn] == NL_PAGE_BLANK)
+		return NULL;
+	return block->oob + (size_t)page * flash->geo.oob_bytes;
+}
+
 /* Is @ppn what may be programmed now? */
 static int nl_program_allowed(struct nl_flash *flash, u32 ppn)
 {

@@ -203,6 +203,16 @@ int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *whe
 const void *nl_flash_peek(const struct nl_flash *flash, u32 ppn);
 
 /**
+ * nl_flash_record - OOB as it was programmed, also of a page that can't be read any more
+ * @flash: the flash, which is here
+ * @ppn: physical page
+ *
+ * For what knows more than a device: an image, which has it, too.
+ * Return: oob_bytes, zeroes if the program was cut; NULL if nothing is programmed there.
+ */
+const void *nl_flash_record(const struct nl_flash *flash, u32 ppn);
+
+/**
  * nl_flash_program - write a page and its OOB
  * @flash: the flash
  * @ppn: physical page, the next one of its block

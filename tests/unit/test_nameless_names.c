@@ -1435,7 +1435,10 @@ static u32 listed(struct client *c)
 	return nr;
 }
 
-/* A clean stop and a start: is what can't be read such a page still? 1 if a checkpoint says so. */
+/*
+ * A clean stop, an image, and a start: is what can't be read such a page still? 1 if a checkpoint
+ * says so.
+ */
 static u32 stays_unreadable(struct client *c, bool virtual, u32 at)
 {
 	struct nl_io io = now(c);
@@ -1446,6 +1449,10 @@ static u32 stays_unreadable(struct client *c, bool virtual, u32 at)
 	c->nr_queue = 0;	/* all is told again */
 	nl_ftl_destroy(c->rig.ftl);
 	c->rig.ftl = NULL;
+	nl_flash_power_off(&c->rig.flash);
+	image_len = 0;
+	CHECK(!nl_flash_save(&c->rig.flash, save, NULL));
+	CHECK(!reload(c), "the image is refused");
 	CHECK(!rig_open(&c->rig));
 	listen(c);
 	if (stat_of(c).recovered_by_scan || ktap_failing())
