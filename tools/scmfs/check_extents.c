@@ -37,7 +37,6 @@ static void check_unwritten(struct run *run, u64 ino, struct scmfs_inode *inode,
 	scmfs_write_word(&place->block, e.block);
 }
 
-/* Does an inode have as many blocks as it says? Two that refer to the same can't both be right. */
 bool adds_up(const struct run *run, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
@@ -56,7 +55,7 @@ bool adds_up(const struct run *run, u64 ino)
 	return !s.error && sum + s.maps == scmfs_read(&inode->blocks);
 }
 
-/* Of @count blocks from @block on, those up to the first that somebody has, or that nobody has. */
+/* Of @count blocks from @block on, those up to the first that others have, or that they don't. */
 static u64 same_from(const struct run *run, u64 block, u64 count, bool *used)
 {
 	*used = test_bit(block, run->used);
@@ -72,56 +71,9 @@ static bool is_free(const struct run *run, const struct scmfs_ext *e)
 	return same_from(run, e->block, e->count, &used) == e->count && !used;
 }
 
-/* Is it one that can be, among those of its inode, and those of others that were taken before? */
-static bool fits(const struct run *run, struct scmfs_inode *inode, struct scmfs_extent **place,
-		 u64 nr, u64 which, const struct scmfs_ext *e)
+bool can_have(const struct run *run, const struct scmfs_inode *inode, const struct scmfs_ext *e)
 {
-	u64 i;
-
-	if (!scmfs_ext_ok(run->fs, inode, e) || !is_free(run, e))
-		return false;
-	for (i = 0; i < nr; i++) {
-		struct scmfs_ext o = ext_of(place[i]);
-
-		if (i != which && e->file < o.file + o.count && o.file < e->file + e->count)
-			return false;
-	}
-	return true;
-}
-
-/*
- * An inode that has too many blocks by its own count, and one extent that can't be, and can if it
- * has so many less: it is that one's length that is wrong.
- */
-static void mend_length(struct run *run, u64 ino, struct scmfs_inode *inode,
-			struct scmfs_extent **place, u64 nr, u64 maps)
-{
-	u64 sum = maps + scmfs_xattr_blocks(run->fs, inode), i, more, which = nr;
-	struct scmfs_ext e;
-
-	for (i = 0; i < nr; i++)
-		sum += ext_of(place[i]).count;
-	more = sum - scmfs_read(&inode->blocks);
-	if (!more || more > sum)
-		return;
-	for (i = 0; i < nr; i++) {
-		if (ext_of(place[i]).count <= more)
-			continue;
-		if (which < nr)
-			return;
-		which = i;
-	}
-	if (which == nr)
-		return;
-	e = ext_of(place[which]);
-	if (fits(run, inode, place, nr, which, &e))
-		return;
-	e.count -= more;
-	if (!fits(run, inode, place, nr, which, &e))
-		return;
-	found(run, "inode %llu: extent at file block %llu has %llu blocks, not %llu", ino, e.file,
-	      e.count, e.count + more);
-	scmfs_write_word(&place[which]->second, scmfs_second(e.file, e.count));
+	return scmfs_ext_ok(run->fs, inode, e) && is_free(run, e);
 }
 
 /* An extent in a place that has none; what is cut in between is none yet. */
@@ -189,7 +141,7 @@ static bool split_shared(struct run *run, u64 ino, struct scmfs_inode *inode,
 {
 	bool any = false;
 	struct scmfs_slots free;
-	u64 i;
+	u64 i, first;
 
 	scmfs_slots(run->fs, inode, &free);
 	for (i = 0; i < nr; i++) {
@@ -197,9 +149,10 @@ static bool split_shared(struct run *run, u64 ino, struct scmfs_inode *inode,
 
 		if (!scmfs_ext_ok(run->fs, inode, &e) || is_free(run, &e))
 			continue;
-		if (!found_loss(run,
-				"inode %llu: extent at file block %llu (%llu + %llu): others have it",
-				ino, e.file, e.block, e.count))
+		first = find_next_bit(run->used, e.block + e.count, e.block);
+		if (!found_loss(run, "inode %llu: extent at file block %llu (%llu + %llu): %s", ino,
+				e.file, e.block, e.count, was_free(run, first, 1) ?
+				"it was free" : "others have it"))
 			continue;
 		split(run, place[i], &free);
 		any = true;
@@ -270,10 +223,12 @@ u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps)
 	struct scmfs_extent **place;
 	u64 nr, blocks, left;
 
+	mend_extent(run, ino, inode, maps);
+	if (run->no_memory)
+		return 0;
 	place = collect_extents(run, inode, &nr);
 	if (!place)
 		return 0;
-	mend_length(run, ino, inode, place, nr, maps);
 	left = run->check->left;
 	if (split_shared(run, ino, inode, place, nr)) {
 		kvfree(place);

@@ -8,8 +8,11 @@
 /**
  * struct run - a check under way
  * @check: what is told
- * @fs: opened without recovery
- * @used: bit per block that belongs to something
+ * @fs: opened without recovery. Its map of blocks has those that nobody refers to, of those that
+ *	somebody may
+ * @vouched: it was closed, and the maps are as they were then
+ * @nr_lost: @vouched: blocks that were used then, and that nobody refers to
+ * @used: bit per block that belongs to something, or that nobody can have: @vouched to be free
  * @refs: names of each inode, by number
  * @subdirs: directories in each directory
  * @seen: directories whose names were looked at
@@ -23,6 +26,8 @@
 struct run {
 	struct scmfs_check *check;
 	struct scmfs *fs;
+	bool vouched;
+	u64 nr_lost;
 	unsigned long *used;
 	u32 *refs;
 	u32 *subdirs;
@@ -47,9 +52,25 @@ static inline struct scmfs_ext ext_of(const struct scmfs_extent *place)
 	return scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
 }
 
+/* check_blocks.c */
+void know_blocks(struct run *run);
+void find_lost(struct run *run);
+bool all_lost(const struct run *run, u64 block, u64 count);
+void give_lost(struct run *run, u64 block, u64 count);	/* to somebody: they are that no more */
+bool was_free(const struct run *run, u64 block, u64 count);	/* all of them */
+bool nothing_lost(const struct run *run, u64 has, u64 counted);
+bool maps_match(const struct run *run, const u8 *base);
+
+/* check_lengths.c */
+/* Put right what one extent of an inode has wrong, if all else tells what; @maps: as below. */
+void mend_extent(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps);
+
 /* check_extents.c */
+/* Can it be an extent of the inode, and do none of its blocks belong to others? */
+bool can_have(const struct run *run, const struct scmfs_inode *inode, const struct scmfs_ext *e);
 /* Places of the extents that an inode has, and how many: kvfree(). NULL: none, or no memory. */
 struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
+/* Does an inode have as many blocks as it says? Two that refer to the same can't both be right. */
 bool adds_up(const struct run *run, u64 ino);
 /* Return: blocks in them; @maps are in the blocks of extents. */
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps);
