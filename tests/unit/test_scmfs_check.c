@@ -1523,6 +1523,53 @@ static void heads_are_no_content(void)
 	}
 }
 
+/* A chain of extents that leads to one of which half of the head is damaged. */
+static void map_heads(void)
+{
+	const struct scmfs_super *s;
+	u64 ino, block, i;
+	struct scmfs_map *map;
+	char *before;
+
+	tfs_make(&t, SIZE, INODES, LANES);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < 270; i++)
+		CHECK(!tfs_write(&t, ino, i * 8192, 1, 1, 0));
+	before = tfs_show(&t);
+	tfs_unmount(&t);
+	image = malloc(SIZE);
+	memcpy(image, t.mem, SIZE);
+	s = (struct scmfs_super *)image;
+	block = word_of(ino, 40);
+	map = (struct scmfs_map *)(t.mem + block * SCMFS_BLOCK_SIZE);
+	CHECK(map->next && block < le64_to_cpu(s->nr_blocks));
+	for (i = 0; i < 4 * 96 && !ktap_failing(); i++) {
+		u32 bit = i / 4;
+
+		memcpy(t.mem, image, SIZE);
+		map = (struct scmfs_map *)(t.mem + block * SCMFS_BLOCK_SIZE);
+		if (i % 4 > 1)	/* the last one of the chain */
+			map = (struct scmfs_map *)(t.mem + le64_to_cpu(map->next) * SCMFS_BLOCK_SIZE);
+		if (bit < 32)
+			map->magic ^= cpu_to_le32(1U << bit);
+		else
+			map->ino ^= cpu_to_le64(1ULL << (bit - 32));
+		if (i % 2)
+			state_of(t.mem)->clean = 0;
+		CHECK(kept("a head", bit, before), "bit %u", bit);
+		CHECK(!check("again"));
+	}
+	/* it may be any block's: the number of blocks has to say that it is this one's */
+	memcpy(t.mem, image, SIZE);
+	map = (struct scmfs_map *)(t.mem + block * SCMFS_BLOCK_SIZE);
+	map->magic ^= cpu_to_le32(1);
+	inode_word(ino, 32, word_of(ino, 32) - 1);
+	CHECK(!kept("a head, and the number of blocks", 0, before));
+	free(before);
+	free(image);
+	free(t.mem);
+}
+
 static char *shown(void)
 {
 	char *text;
@@ -1939,6 +1986,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: one bit of what is there twice loses nothing unasked", one_bit);
 	ktap_run("fsck.scmfs: one wrong extent is what all else says", extent_mended);
 	ktap_run("fsck.scmfs: no extents or attributes become content", heads_are_no_content);
+	ktap_run("fsck.scmfs: a chain with a damaged head is whole", map_heads);
 	ktap_run("fsck.scmfs: a repair that is cut is ended by the next", cuts);
 	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
 	ktap_run("fsck.scmfs: extents in any order take no longer", many);

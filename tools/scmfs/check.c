@@ -80,6 +80,41 @@ bool take_blocks(struct run *run, u64 block, u64 count)
 	return true;
 }
 
+static bool has_map_magic(const struct scmfs_map *map)
+{
+	return le32_to_cpu(map->magic) == SCMFS_MAP_MAGIC;
+}
+
+/*
+ * A chain that leads to a block of which half of the head is right, and that makes with it as many
+ * blocks as the inode has, is right: the other half is not.
+ */
+static bool mend_head(struct run *run, u64 ino, u64 block, struct scmfs_map *map)
+{
+	const bool is_own = le64_to_cpu(map->ino) == ino, is_map = has_map_magic(map);
+	__le32 magic = cpu_to_le32(SCMFS_MAP_MAGIC);
+
+	if (is_own == is_map || test_bit(block, run->used) || !adds_up_with(run, ino, block))
+		return false;
+	found(run, "inode %llu: block of extents %llu does not say that it is %s, and is", ino,
+	      block, is_own ? "one" : "its");
+	if (is_own) {
+		scm_store(&map->magic, &magic, sizeof(magic));
+		scm_flush(&map->magic, sizeof(magic));
+	} else {
+		scmfs_write_word(&map->ino, ino);
+	}
+	return true;
+}
+
+static bool is_map_of(struct run *run, u64 ino, u64 block)
+{
+	struct scmfs_map *map = scmfs_block(run->fs, block);
+
+	return (has_map_magic(map) && le64_to_cpu(map->ino) == ino) ||
+		mend_head(run, ino, block, map);
+}
+
 /* Cut the chain of blocks with extents where it goes wrong. */
 static u64 check_maps(struct run *run, u64 ino, struct scmfs_inode *inode)
 {
@@ -88,19 +123,16 @@ static u64 check_maps(struct run *run, u64 ino, struct scmfs_inode *inode)
 
 	while (scmfs_read(link)) {
 		u64 block = scmfs_read(link);
-		struct scmfs_map *map = NULL;
 
-		if (scmfs_run_ok(run->fs, block, 1))
-			map = scmfs_block(run->fs, block);
-		if (!map || le32_to_cpu(map->magic) != SCMFS_MAP_MAGIC ||
-		    le64_to_cpu(map->ino) != ino || !take_blocks(run, block, 1)) {
+		if (!scmfs_run_ok(run->fs, block, 1) || !is_map_of(run, ino, block) ||
+		    !take_blocks(run, block, 1)) {
 			if (found_loss(run, "inode %llu: block of extents %llu is none of its", ino,
 				       block))
 				scmfs_write_word(link, 0);
 			break;
 		}
 		maps++;
-		link = &map->next;
+		link = &((struct scmfs_map *)scmfs_block(run->fs, block))->next;
 	}
 	return maps;
 }

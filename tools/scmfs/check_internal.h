@@ -72,6 +72,8 @@ bool can_have(const struct run *run, const struct scmfs_inode *inode, const stru
 struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
 /* Does an inode have as many blocks as it says? Two that refer to the same can't both be right. */
 bool adds_up(const struct run *run, u64 ino);
+/* The same if @head is one of its blocks of extents, as it does not say. */
+bool adds_up_with(const struct run *run, u64 ino, u64 head);
 /* Return: blocks in them; @maps are in the blocks of extents. */
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps);
 
