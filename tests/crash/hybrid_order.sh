@@ -53,6 +53,14 @@ fresh_disks() {
 }
 fresh() { fresh_disks && table=$(line "$@") && pool p "$table"; }
 
+# Between the volume and a disk. slow_member READ-MS WRITE-MS [DISK]
+slow_member() {
+	local disk=/dev/emudisk/${3:-a}
+	delayed=1
+	dmsetup create slow --table "0 $(sectors "$disk") delay $disk 0 $1 $disk 0 $2"
+}
+no_slow_member() { remove_pool p && dmsetup remove --retry slow && delayed=; }
+
 scenario() { [ "${EVENKEEL_SCENARIO:-$1}" != "$1" ] || check "$@"; }
 
 # The power goes; what was not durable is gone, or with keep=all is not. Background I/O has ended with an error.
@@ -185,12 +193,13 @@ moved_before() {
 		cut && holds 0 128 1 -- verify $dev 128 8 2
 }
 scenario "a flush of what others wrote, which is none of what has moved" moved_before
-# A metadata area's flush that fails is one of a member, too, whose disk it is on: nobody asked that, and its next flush ends well.
+# A write of metadata that may be a write and a flush, and fails, is a flush of a member, too, whose disk it is on: nobody
+# asked that, and its next flush ends well.
 lost_by_metadata() {
-	fresh_disks && wipe a m e && table=$(line 40 "a e:10240" "m e") && pool p "$table" && write 0 256 1 &&
-		message p move 0 1 && wait_for 20 arrived && flush && remove_pool p && pool p "$table" &&
-		message p set commit_ms 50 && write 0 8 2 && slow e fail=flush && write 256 8 1 &&
-		wait_for 10 status_is p meta AS && slow e fail=none && ! flush && wait_for 10 flush && holds 256 8 1
+	fresh_disks && wipe a m e && slow_member 0 0 e && table=$(line 40 "a /dev/mapper/slow:10240" "m /dev/mapper/slow") &&
+		pool p "$table" && write 0 256 1 && message p move 0 1 && wait_for 20 arrived && flush &&
+		message p set commit_ms 50 && write 0 8 2 && slow e fail=write && write 256 8 1 &&
+		wait_for 10 status_is p meta AS && slow e fail=none && ! flush && wait_for 10 flush && holds 256 8 1 && no_slow_member
 }
 scenario "what is lost as the flush of a metadata area on a member's disk fails" lost_by_metadata
 # Nor is what was copied to a metadata area until then made durable by its own flush. The first flush is that of its
@@ -614,12 +623,6 @@ scenario "an extent that is discarded and written anew while it moves" while_wri
 
 # --- below the disks' own queue: dm-delay holds bios back before they reach the disk ---------------
 
-# slow_member READ-MS WRITE-MS
-slow_member() {
-	delayed=1
-	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
-}
-no_slow_member() { remove_pool p && dmsetup remove --retry slow && delayed=; }
 # until_under_way COMMAND...: a request of this command in the background; where it is too late or too soon to be seen
 # nothing is tried, and the outcome the same.
 until_under_way() {
