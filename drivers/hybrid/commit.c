@@ -280,22 +280,38 @@ static int commit_whole(struct hy_pool *pool, bool checkpoint)
 	return r == -EAGAIN ? -EIO : r;
 }
 
-/*
- * While changes are taken and not yet durable, nothing marks them: FUA writes
- * look at pool->committing after they looked for marks.
+/**
+ * hy_commit_begins - FUA writes that are sent from now on wait for the committer
+ * @pool: the pool
+ *
+ * So that none fails beside what is written (lib/store.c), once those that are under way have ended;
+ * and while changes are taken and not yet durable, nothing marks them: hy_commit_needed() looks at
+ * this after it looked for marks.
+ * Context: the committer.
  */
+void hy_commit_begins(struct hy_pool *pool)
+{
+	WRITE_ONCE(pool->committing, true);
+	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
+}
+
+/* It is over: what hy_commit_needed() finds false is durable, or marked again. */
+void hy_commit_is_over(struct hy_pool *pool)
+{
+	smp_store_release(&pool->committing, false);	/* pairs with hy_commit_needed() */
+}
+
 static int commit(struct hy_pool *pool, bool checkpoint)
 {
 	u64 began = ktime_get_ns();
 	int r;
 
+	hy_commit_begins(pool);
 	note_states(pool);
 	note_needs_check(pool);
 	pool->nr_committed = 0;
 	/* Who was doubted by a commit that failed is not flushed by this one. */
 	pool->unflushed = pool->doubted;
-	WRITE_ONCE(pool->committing, true);
-	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_whole(pool, checkpoint);
 	if (r) {
 		note_failure(pool, checkpoint, r);
@@ -306,8 +322,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	}
 	hy_take_back_end(pool);
 	note_needs_check(pool);
-	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
-	smp_store_release(&pool->committing, false);
+	hy_commit_is_over(pool);
 	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
 }
@@ -644,10 +659,12 @@ static void commit_work(struct work_struct *work)
 	if (!checkpoint && checkpoint_is_due(pool))
 		commit(pool, true);
 	hy_free_resume(pool);
+	hy_commit_begins(pool);
 	/* Data does not depend on it, whoever sent a message does. */
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);
 	write_supers(pool, &wants);
+	hy_commit_is_over(pool);
 	judge_store(pool, areas);
 	end_waits(pool, &wants, r, checkpoint, error_for(lost, HY_TELL_MESSAGE), policy);
 	/* What failed is tried again; read-only it would fail for ever. */

@@ -97,29 +97,37 @@ void hy_disk_dropped(struct hy_member *m, bool known)
 	atomic_inc(known ? &m->dropped : &m->dropped_perhaps);
 }
 
+static void add(struct ek_losses *losses, const struct block_device *area,
+		const struct block_device *other, unsigned int known, unsigned int likely)
+{
+	if (area->bd_disk == other->bd_disk)
+		losses->known += known;
+	if (hy_disk_may_be_same(area, other))
+		losses->likely += known + likely;
+}
+
 /**
- * hy_disk_losses - how often has a disk lost something?
+ * hy_disk_losses - how often has a metadata area's disk lost something?
  * @pool: the pool
- * @bdev: a device on it
- * @losses: other numbers after each time that a member there may have
+ * @area: the area, whose device is there
+ * @losses: other numbers after each time that a member there may have, or another area
  *
  * Context: the committer.
  */
-void hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev,
-		    struct ek_losses *losses)
+void hy_disk_losses(struct hy_pool *pool, unsigned int area, struct ek_losses *losses)
 {
+	const struct block_device *bdev = pool->meta[area].dev->bdev;
 	unsigned int i;
 
 	memset(losses, 0, sizeof(*losses));
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
-		if (!m->bdev)
-			continue;
-		if (is_on(m, bdev))
-			losses->known += atomic_read(&m->dropped);
-		if (hy_disk_may_be_same(m->bdev, bdev))
-			losses->likely += atomic_read(&m->dropped) +
-					  atomic_read(&m->dropped_perhaps);
+		if (m->bdev)
+			add(losses, bdev, m->bdev, atomic_read(&m->dropped),
+			    atomic_read(&m->dropped_perhaps));
 	}
+	for (i = 0; i < pool->nr_meta; i++)
+		if (i != area && pool->meta[i].dev)
+			add(losses, bdev, pool->meta[i].dev->bdev, pool->meta_io[i].dropped, 0);
 }

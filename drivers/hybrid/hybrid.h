@@ -222,8 +222,8 @@ struct hy_cold {
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @losses: how often it may have, with what was copied there; changed before anybody takes
  *	free_sem, or flushes again, for what it is about
- * @dropped: how often its disk may have dropped what was in its cache, as a flush failed
- * @dropped_perhaps: likewise, as something failed that may have been one: disk.c
+ * @dropped: how often its disk may have dropped what was in its cache: a flush failed, or power did
+ * @dropped_perhaps: likewise, as a write failed behind which a flush may have: disk.c
  * @failed_flushes: in a row; the committer's own
  * @write_failed: a write has since the last flush began, or the member was reinstated
  * @state: enum ek_member_state
@@ -441,6 +441,7 @@ struct hy_meta_io {
 	atomic_t pending;
 	int error;
 	unsigned int flags;	/* EK_IO_* of what is in flight */
+	unsigned int dropped;	/* flushes that failed */
 	struct completion done;
 };
 
@@ -651,8 +652,7 @@ bool hy_disk_may_be_same(const struct block_device *a, const struct block_device
 bool hy_disk_fua_flushes(struct block_device *bdev);
 void hy_disk_lost(struct hy_pool *pool, const struct block_device *bdev);
 void hy_disk_dropped(struct hy_member *m, bool known);
-void hy_disk_losses(struct hy_pool *pool, const struct block_device *bdev,
-		    struct ek_losses *losses);
+void hy_disk_losses(struct hy_pool *pool, unsigned int area, struct ek_losses *losses);
 
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
@@ -824,7 +824,7 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
 void hy_members_commit(struct hy_pool *pool);
 void hy_members_committed(struct hy_pool *pool);
 bool hy_members_wrote(struct hy_pool *pool, unsigned long members);
-void hy_member_distrust(struct hy_pool *pool, struct hy_member *m, bool known);
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
 void hy_members_rest(struct hy_pool *pool);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
@@ -871,6 +871,8 @@ void hy_commit_lost(struct hy_pool *pool);
 bool hy_commit_tell_stop(struct hy_pool *pool);
 void hy_commit_tell_on(struct hy_pool *pool);
 bool hy_commit_fails(const struct hy_pool *pool);
+void hy_commit_begins(struct hy_pool *pool);
+void hy_commit_is_over(struct hy_pool *pool);
 bool hy_commit_tells_fua(const struct hy_pool *pool);
 
 /* checkpoint.c */

@@ -307,7 +307,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
 	count_loss(m);
-	hy_member_distrust(pool, m, true);
+	hy_member_distrust(pool, m);
 	hy_member_error(pool, m, status);
 	/* As in flush_failed(). */
 	if (degrade(pool, m))
@@ -494,15 +494,15 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 
 /*
  * Of a FUA write that may be a write and a flush: it may be the flush that has failed, and dropped
- * what others wrote.  A bad medium may be where the write went to, and then no flush followed, or
- * where the cache was to go to: only what is done again for nothing does not believe the disk for
- * long because of that (lib/store.c).  What there is no room or no right for was no flush.
+ * what others wrote.  With a bad medium, no room or no right it was the write, most likely, and no
+ * flush followed: that costs nobody what he has written, the store a try more at most (lib/store.c).
  */
 static void note_fua_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
-	if (status == BLK_STS_NOSPC || status == BLK_STS_PROTECTION)
-		return;
-	hy_member_distrust(pool, m, status != BLK_STS_MEDIUM);
+	if (status == BLK_STS_MEDIUM || status == BLK_STS_NOSPC || status == BLK_STS_PROTECTION)
+		hy_disk_dropped(m, false);
+	else
+		hy_member_distrust(pool, m);
 }
 
 /**
@@ -550,7 +550,7 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	 * failed already may have had its power back for a while, and lost more.
 	 */
 	if (READ_ONCE(m->write_failed))
-		hy_member_distrust(pool, m, false);
+		hy_member_distrust(pool, m);
 	if (!has_failed(pool, m))
 		return;
 	DMERR("member %u has failed: %llu errors in a period and nothing else",
@@ -562,13 +562,12 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
  * hy_member_distrust - it may have lost what it has not flushed until now
  * @pool: the pool
  * @m: the member
- * @known: a flush of its disk has failed
  *
  * Context: any.
  */
-void hy_member_distrust(struct hy_pool *pool, struct hy_member *m, bool known)
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m)
 {
-	hy_disk_dropped(m, known);
+	hy_disk_dropped(m, true);
 	set_bit(m - pool->member, &pool->distrusted);
 	hy_commit_kick(pool);
 }
@@ -600,8 +599,10 @@ void hy_members_rest(struct hy_pool *pool)
 void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
 {
 	m->failed_flushes = 0;
-	if (READ_ONCE(m->state) == EK_MEMBER_FAILED || READ_ONCE(m->write_failed))
-		set_bit(m - pool->member, &pool->distrusted);
+	if (READ_ONCE(m->state) != EK_MEMBER_FAILED && !READ_ONCE(m->write_failed))
+		return;
+	hy_disk_dropped(m, true);
+	set_bit(m - pool->member, &pool->distrusted);
 }
 
 /*
@@ -618,7 +619,7 @@ static int flushes(struct hy_pool *pool, struct hy_member *m)
 	if (!r)
 		return 0;
 	m->failed_flushes++;
-	hy_member_distrust(pool, m, true);
+	hy_member_distrust(pool, m);
 	return r;
 }
 

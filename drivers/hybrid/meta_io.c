@@ -85,6 +85,7 @@ static struct block_device *meta_bdev(struct hy_pool *pool, unsigned int area)
 /* One has failed, or may have. */
 static void flush_failed(struct hy_pool *pool, unsigned int area)
 {
+	pool->meta_io[area].dropped++;
 	hy_disk_lost(pool, meta_bdev(pool, area));
 }
 
@@ -160,7 +161,16 @@ static void meta_losses(void *ctx, unsigned int area, struct ek_losses *losses)
 	memset(losses, 0, sizeof(*losses));
 	/* Nobody has written anything yet. */
 	if (pool->loaded && pool->meta[area].dev)
-		hy_disk_losses(pool, meta_bdev(pool, area), losses);
+		hy_disk_losses(pool, area, losses);
+}
+
+/* The committer is at work: who has not sent a FUA write yet waits for it (hy_commit_needed()). */
+static void meta_quiesce(void *ctx)
+{
+	struct hy_pool *pool = ctx;
+
+	if (pool->loaded)
+		synchronize_srcu(&pool->srcu);
 }
 
 /* For tables that must not write. */
@@ -174,4 +184,5 @@ const struct ek_store_io hy_meta_io = {
 	.wait = meta_wait,
 	.flush = meta_flush,
 	.losses = meta_losses,
+	.quiesce = meta_quiesce,
 };

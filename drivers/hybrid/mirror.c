@@ -118,7 +118,9 @@ static void mirror_work(struct work_struct *work)
 		if (r)
 			goto out;
 	}
+	hy_commit_begins(pool);
 	r = step(pool);
+	hy_commit_is_over(pool);
 	if (r > 0)
 		queue_work(pool->commit_wq, &m->work);
 	else

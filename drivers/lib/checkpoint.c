@@ -84,7 +84,7 @@ static int ek_super_step(struct ek_store *store, const u8 *table, u64 journal_ge
 	if (generation > EK_GENERATION_MAX)
 		return -EIO;
 	failed = ek_areas_write(store, store->areas, store->geo.table_offset[slot], table,
-				store->geo.table_bytes, EK_IO_FUA);
+				store->geo.table_bytes, EK_IO_FLUSH);
 	left = store->areas & ~failed;
 	if (!(left & ~store->joining))
 		return -EIO;
@@ -236,18 +236,20 @@ EXPORT_SYMBOL_GPL(ek_store_ckpt_page);
 
 /*
  * Others' flushes that failed may have dropped pages before the one at the end: what the table is
- * about to name would be as it was two checkpoints ago.  See ek_areas_write(), too.
+ * about to name would be as it was two checkpoints ago.  Return: it is all to be done again; as
+ * often as ek_areas_write() would, and then an area that loses something each time is one that
+ * failed.
  */
 static bool ek_ckpt_lost(struct ek_store *store, unsigned int areas)
 {
-	bool last = store->ckpt_lost + 1 >= EK_DURABLE_TRIES;
+	bool last = ++store->ckpt_lost == EK_DURABLE_TRIES;
+	unsigned int lost = ek_areas_lost(store, areas, store->ckpt_since, last);
 
-	if (!ek_areas_lost(store, areas, store->ckpt_since, last)) {
-		store->ckpt_lost = 0;
-		return false;
-	}
-	store->ckpt_lost++;
-	return true;
+	if (lost && !last)
+		return true;
+	store->ckpt_lost = 0;
+	store->ckpt_failed |= lost;
+	return lost == areas;
 }
 
 /**
@@ -278,8 +280,10 @@ int ek_store_ckpt_commit(struct ek_store *store, u32 flags)
 	left = store->areas & ~store->ckpt_failed;
 	if (!left)
 		return -EIO;
-	if (ek_ckpt_lost(store, left))
+	if (ek_ckpt_lost(store, left)) {
+		ek_areas_quiesce(store);
 		return -EAGAIN;
+	}
 	ek_areas_drop(store, store->ckpt_failed);
 	flags |= le32_to_cpu(store->super->flags) & EK_SUPER_NEEDS_CHECK;
 	r = ek_super_advance(store, store->next, true, flags);

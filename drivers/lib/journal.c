@@ -225,7 +225,7 @@ static unsigned int ek_tx_write(struct ek_store *store, u32 parts)
 
 	if (body)
 		failed = ek_areas_write(store, store->areas, offset, ek_tx_begin(store), body,
-					EK_IO_FUA);
+					EK_IO_FLUSH);
 	return failed | ek_areas_write(store, store->areas & ~failed, offset + body,
 				       ek_tx_begin(store) + parts - 1, EK_BLOCK_SIZE, EK_IO_FUA);
 }

@@ -412,7 +412,7 @@ static int ek_mend_blocks(struct ek_store *store, unsigned int area, u64 block, 
 	if (!store->io->read(store->ctx, area, offset, store->ring, len) &&
 	    !memcmp(store->ring, good, len))
 		return 0;
-	return ek_areas_write(store, 1u << area, offset, good, len, EK_IO_FUA) ? -EIO : 0;
+	return ek_areas_write(store, 1u << area, offset, good, len, EK_IO_FLUSH) ? -EIO : 0;
 }
 
 /*

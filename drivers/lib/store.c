@@ -34,6 +34,13 @@ unsigned int ek_areas_wait(struct ek_store *store, unsigned int areas)
 	return failed;
 }
 
+/* What is under way is no part of what comes. */
+void ek_areas_quiesce(struct ek_store *store)
+{
+	if (store->io->quiesce)
+		store->io->quiesce(store->ctx);
+}
+
 /* What the disks of areas have lost until now; @losses: EK_MAX_META of them. */
 void ek_areas_losses(struct ek_store *store, unsigned int areas, struct ek_losses *losses)
 {
@@ -61,9 +68,20 @@ unsigned int ek_areas_lost(struct ek_store *store, unsigned int areas,
 	return lost;
 }
 
+static unsigned int ek_areas_write_once(struct ek_store *store, unsigned int areas, u64 offset,
+					const void *buf, size_t len, unsigned int flags)
+{
+	unsigned int failed = ek_areas_begin(store, areas, offset, buf, len, flags & ~EK_IO_FLUSH);
+
+	failed |= ek_areas_wait(store, areas);
+	if (flags & EK_IO_FLUSH)
+		failed |= ek_areas_flush(store, areas & ~failed);
+	return failed;
+}
+
 /*
- * What is to be durable may have been dropped from a disk's cache by somebody else's flush that
- * failed, while the one behind the write ended well as there was nothing left:
+ * What is to be durable, with FUA or by a flush behind it, may have been dropped from a disk's
+ * cache by somebody else's flush that failed, while that one ended well as there was nothing left:
  *
  *	the block is written			in the disk's cache
  *	the flush of somebody's FUA write fails	it is gone
@@ -79,10 +97,11 @@ unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offs
 	unsigned int failed = 0, tries = 0;
 
 	do {
+		if (tries)
+			ek_areas_quiesce(store);
 		ek_areas_losses(store, areas, since);
-		failed |= ek_areas_begin(store, areas, offset, buf, len, flags);
-		failed |= ek_areas_wait(store, areas);
-		if (!(flags & EK_IO_FUA))
+		failed |= ek_areas_write_once(store, areas, offset, buf, len, flags);
+		if (!(flags & (EK_IO_FUA | EK_IO_FLUSH)))
 			return failed;
 		tries++;
 		areas = ek_areas_lost(store, areas & ~failed, since, tries == EK_DURABLE_TRIES);

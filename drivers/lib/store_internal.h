@@ -21,6 +21,7 @@
 #define EK_CKPT_RING		32u	/* page writes in flight */
 #define EK_READ_CHUNK		BIT(20)	/* bytes */
 #define EK_DURABLE_TRIES	4u	/* of what others' flushes that fail may drop */
+#define EK_IO_FLUSH		BIT(31)	/* for ek_areas_write(): a flush behind it */
 
 /**
  * struct ek_journal - the valid prefix of a journal, or where to append
@@ -174,6 +175,7 @@ unsigned int ek_areas_wait(struct ek_store *store, unsigned int areas);
 unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offset,
 			    const void *buf, size_t len, unsigned int flags);
 unsigned int ek_areas_flush(struct ek_store *store, unsigned int areas);
+void ek_areas_quiesce(struct ek_store *store);
 void ek_areas_losses(struct ek_store *store, unsigned int areas, struct ek_losses *losses);
 unsigned int ek_areas_lost(struct ek_store *store, unsigned int areas,
 			   const struct ek_losses *since, bool known);

@@ -42,6 +42,8 @@ struct ek_losses {
  * @flush: make all completed writes of an area durable; waits
  * @losses: how often has an area's disk dropped what was written, with @wait and @flush telling
  *	nothing of it?  NULL: nobody else sends it flushes
+ * @quiesce: wait for those that others have under way, and see to it that no more come until the
+ *	store's call is over; NULL: there are none
  *
  * Context: may sleep.  Byte offsets are relative to the area's start.  Buffers are
  * page aligned and come from kmalloc() or vmalloc().  @wait is called for every
@@ -55,6 +57,7 @@ struct ek_store_io {
 	int (*wait)(void *ctx, unsigned int area);
 	int (*flush)(void *ctx, unsigned int area);
 	void (*losses)(void *ctx, unsigned int area, struct ek_losses *losses);
+	void (*quiesce)(void *ctx);
 };
 
 /**

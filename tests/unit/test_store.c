@@ -1567,6 +1567,61 @@ out:
 	free(p);
 }
 
+/* Of two areas the one that loses each time is left out by the checkpoint itself. */
+static void drops_of_one(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+
+	p->m = media_new(2, area_bytes() + 8192);
+	p->mask = BOTH;
+	CHECK(!format(p->m));
+	if (open_player(p)) {
+		p->running = true;
+		change(p);
+		p->m->drop_at[0] = p->m->flushes[0] + 1;
+		p->m->drops[0] = U64_MAX - 1000;
+		CHECK(!checkpoint(p, 0));
+		CHECK(ek_store_stale(p->store) == FIRST);
+		check_committed(p);
+	}
+	close_player(p);
+	media_free(p->m);
+	free(p);
+}
+
+/* What one checkpoint has lost does not make the next one believe sooner. */
+static void drops_in_turn(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	struct allowed a = { .nr = 0 };
+	struct media *m;
+
+	p->m = media_new(1, area_bytes() + 8192);
+	p->mask = FIRST;
+	CHECK(!format(p->m));
+	if (open_player(p)) {
+		p->running = true;
+		change(p);
+		p->m->drop_at[0] = p->m->flushes[0] + 1;
+		p->m->drops[0] = 4;
+		CHECK(checkpoint(p, 0) == -EAGAIN && !ek_store_writable(p->store));
+		p->m->drop = DROP_UNCLEAR;
+		p->m->drop_at[0] = p->m->flushes[0] + 1;
+		p->m->drops[0] = 1;
+		CHECK(!checkpoint(p, 0));
+	}
+	close_player(p);
+	m = p->m;
+	p->m = media_crash(m, CRASH_NONE);
+	media_free(m);
+	allowed_after(p, &a);
+	if (open_player(p))
+		CHECK(is_allowed(p, &a), "what it has lost is believed");
+	close_player(p);
+	media_free(p->m);
+	free(p);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -1596,6 +1651,8 @@ int main(int argc, char **argv)
 	ktap_run("store: the same on one of two areas, and on both", drops_mirrored);
 	ktap_run("store: what others' errors do not drop is believed in the end", drops_of_others);
 	ktap_run("store: a disk that drops everything is not believed", drops_for_good);
+	ktap_run("store: one of two that does is left out", drops_of_one);
+	ktap_run("store: each checkpoint is judged by itself", drops_in_turn);
 	ktap_run("store: areas that went on without each other are refused", split_brain);
 	ktap_run("store: pages damaged on one area are read from the other", page_fallback);
 	return ktap_done();
