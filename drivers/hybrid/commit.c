@@ -284,10 +284,10 @@ static int commit_whole(struct hy_pool *pool, bool checkpoint)
  * hy_commit_begins - FUA writes that are sent from now on wait for the committer
  * @pool: the pool
  *
- * So that none fails beside what is written (lib/store.c), once those that are under way have ended;
- * and while changes are taken and not yet durable, nothing marks them: hy_commit_needed() looks at
- * this after it looked for marks.
- * Context: the committer.
+ * While changes are taken and not yet durable, nothing marks them: hy_commit_needed() looks at this
+ * after it looked for marks.  And none fails beside metadata then that is written again because one
+ * has (meta_io.c).
+ * Context: the committer; hy_commit_is_over() follows when what it is about is done.
  */
 void hy_commit_begins(struct hy_pool *pool)
 {
@@ -659,7 +659,6 @@ static void commit_work(struct work_struct *work)
 	if (!checkpoint && checkpoint_is_due(pool))
 		commit(pool, true);
 	hy_free_resume(pool);
-	hy_commit_begins(pool);
 	/* Data does not depend on it, whoever sent a message does. */
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);

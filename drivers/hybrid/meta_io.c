@@ -164,13 +164,18 @@ static void meta_losses(void *ctx, unsigned int area, struct ek_losses *losses)
 		hy_disk_losses(pool, area, losses);
 }
 
-/* The committer is at work: who has not sent a FUA write yet waits for it (hy_commit_needed()). */
+/*
+ * Who sends a FUA write from now on waits for the committer (hy_commit_needed()), until its work is
+ * over.  No lock of the pool's is held.
+ */
 static void meta_quiesce(void *ctx)
 {
 	struct hy_pool *pool = ctx;
 
-	if (pool->loaded)
-		synchronize_srcu(&pool->srcu);
+	if (!pool->loaded)
+		return;
+	hy_commit_begins(pool);
+	synchronize_srcu(&pool->srcu);
 }
 
 /* For tables that must not write. */

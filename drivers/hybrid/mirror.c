@@ -118,7 +118,6 @@ static void mirror_work(struct work_struct *work)
 		if (r)
 			goto out;
 	}
-	hy_commit_begins(pool);
 	r = step(pool);
 	hy_commit_is_over(pool);
 	if (r > 0)
@@ -234,6 +233,7 @@ static void leave_work(struct work_struct *work)
 	for_each_set_bit(i, &l->areas, EK_MAX_META)
 		if (!l->error && !l->pool->needs_check)
 			leave_one(l, i);
+	hy_commit_is_over(l->pool);
 	memalloc_noio_restore(noio);
 }
 

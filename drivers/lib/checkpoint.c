@@ -176,6 +176,9 @@ int ek_store_ckpt_begin(struct ek_store *store)
 	store->ckpt = true;
 	store->ckpt_failed = 0;
 	store->ring_used = 0;
+	if (!store->ckpt_again)
+		store->ckpt_lost = 0;
+	store->ckpt_again = false;
 	ek_areas_losses(store, store->areas, store->ckpt_since);
 	return 0;
 }
@@ -242,12 +245,12 @@ EXPORT_SYMBOL_GPL(ek_store_ckpt_page);
  */
 static bool ek_ckpt_lost(struct ek_store *store, unsigned int areas)
 {
-	bool last = ++store->ckpt_lost == EK_DURABLE_TRIES;
+	bool last = ++store->ckpt_lost >= EK_DURABLE_TRIES;
 	unsigned int lost = ek_areas_lost(store, areas, store->ckpt_since, last);
 
-	if (lost && !last)
+	store->ckpt_again = lost && !last;
+	if (store->ckpt_again)
 		return true;
-	store->ckpt_lost = 0;
 	store->ckpt_failed |= lost;
 	return lost == areas;
 }
@@ -280,6 +283,8 @@ int ek_store_ckpt_commit(struct ek_store *store, u32 flags)
 	left = store->areas & ~store->ckpt_failed;
 	if (!left)
 		return -EIO;
+	/* Who has failed is not asked again by a try that follows. */
+	ek_areas_drop(store, store->ckpt_failed);
 	if (ek_ckpt_lost(store, left)) {
 		ek_areas_quiesce(store);
 		return -EAGAIN;

@@ -94,7 +94,8 @@ struct ek_sync {
  * @ckpt: a checkpoint is under way
  * @ckpt_failed: areas that failed in it
  * @ckpt_since: what their disks had lost when it began
- * @ckpt_lost: so many in a row may have lost pages on the way
+ * @ckpt_lost: so many tries of it may have lost pages on the way
+ * @ckpt_again: the last one ended for that
  * @sync: an area that is to become a mirror
  * @syncing: its bit, while it gets the pages that checkpoints write; not in @areas
  * @joining: its bit, in @areas, until its first superblock is there
@@ -127,6 +128,7 @@ struct ek_store {
 	unsigned int ckpt_failed;
 	struct ek_losses ckpt_since[EK_MAX_META];
 	unsigned int ckpt_lost;
+	bool ckpt_again;
 	struct ek_sync sync;
 	unsigned int syncing;
 	unsigned int joining;

@@ -264,9 +264,20 @@ static int media_wait(void *ctx, unsigned int area)
 	return error ? -EIO : 0;
 }
 
+/* Nobody else sends flushes any more. */
+static void media_quiesce(void *ctx)
+{
+	struct media *m = ctx;
+	unsigned int area;
+
+	m->quiesced++;
+	for (area = 0; m->obeys && area < m->nr; area++)
+		m->drop_at[area] = 0;
+}
+
 const struct ek_store_io media_io = {
 	.read = media_read, .write = media_write, .wait = media_wait, .flush = media_flush,
-	.losses = media_losses,
+	.losses = media_losses, .quiesce = media_quiesce,
 };
 
 const struct ek_store_io media_io_readonly = {

@@ -58,6 +58,8 @@ struct media {
 	u64 drops[EK_MAX_META];		/* and before so many in all */
 	enum media_drop drop;
 	struct ek_losses lost[EK_MAX_META];
+	bool obeys;			/* who sends them: until it is asked not to */
+	unsigned int quiesced;
 	void (*hook)(struct media *m);	/* after every event that changes what a crash finds */
 	void *ctx;
 };

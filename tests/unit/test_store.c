@@ -1622,6 +1622,70 @@ static void drops_in_turn(void)
 	free(p);
 }
 
+/* Nor does a try that failed otherwise, of which nobody knows what it has lost. */
+static void drops_then_fails(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	struct allowed a = { .nr = 0 };
+	struct media *m;
+	unsigned int i;
+
+	p->m = media_new(1, area_bytes() + 8192);
+	p->mask = FIRST;
+	CHECK(!format(p->m));
+	if (open_player(p)) {
+		p->running = true;
+		change(p);
+		begin(p);
+		apply_stored(p);
+		p->m->drop = DROP_UNCLEAR;
+		p->m->drop_at[0] = p->m->flushes[0] + 1;
+		p->m->drops[0] = 3;
+		for (i = 0; i < 3; i++)
+			CHECK(checkpoint_once(p, 0) == -EAGAIN);
+		p->m->fail_at[0] = p->m->writes[0] + 1;
+		CHECK(checkpoint_once(p, 0) == -EIO && !ek_store_writable(p->store));
+		p->m->drop_at[0] = p->m->flushes[0] + 1;
+		p->m->drops[0] = 1;
+		CHECK(!checkpoint(p, 0));
+	}
+	close_player(p);
+	m = p->m;
+	p->m = media_crash(m, CRASH_NONE);
+	media_free(m);
+	allowed_after(p, &a);
+	if (open_player(p))
+		CHECK(is_allowed(p, &a), "what it has lost is believed");
+	close_player(p);
+	media_free(p->m);
+	free(p);
+}
+
+/* Who is asked to wait does not make a sound area fail, however many they are. */
+static void drops_until_asked(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	unsigned int i;
+
+	p->m = media_new(1, area_bytes() + 8192);
+	p->mask = FIRST;
+	CHECK(!format(p->m));
+	if (open_player(p)) {
+		p->running = true;
+		p->m->obeys = true;
+		for (i = 0; i < 40 && !ktap_failing(); i++) {
+			p->m->drop_at[0] = p->m->flushes[0] + 1 + rnd(3);
+			p->m->drops[0] = U64_MAX - 1000;
+			CHECK(!step(p));
+		}
+		CHECK(p->m->quiesced >= 20 && p->m->quiesced <= 80);
+		check_committed(p);
+	}
+	close_player(p);
+	media_free(p->m);
+	free(p);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -1653,6 +1717,8 @@ int main(int argc, char **argv)
 	ktap_run("store: a disk that drops everything is not believed", drops_for_good);
 	ktap_run("store: one of two that does is left out", drops_of_one);
 	ktap_run("store: each checkpoint is judged by itself", drops_in_turn);
+	ktap_run("store: also after a try that failed otherwise", drops_then_fails);
+	ktap_run("store: somebody else's flushes end when they are asked to", drops_until_asked);
 	ktap_run("store: areas that went on without each other are refused", split_brain);
 	ktap_run("store: pages damaged on one area are read from the other", page_fallback);
 	return ktap_done();

@@ -171,7 +171,7 @@ static void check_size(struct run *run, u64 ino, struct scmfs_inode *inode)
 
 /*
  * How many blocks it has, @has, is a number beside them; but one that they are less than may be all
- * that is left to tell of some. Of a directory the size, which goes with them by now, says how many.
+ * that is left to tell of some. Of a directory the size, which goes with them by now, says it.
  */
 static void check_count(struct run *run, u64 ino, struct scmfs_inode *inode, u64 has)
 {

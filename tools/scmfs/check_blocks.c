@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Which blocks there are to have. Of a file system that was closed the saved maps tell, under their
- * hash: what was free then can't be anybody's, or he would have what somebody else has deleted. What
- * was used and is nobody's is what is missing, if something is. A mount may have left such blocks,
- * too, where it could not follow a chain; those are given back.
+ * hash: what was free then can't be anybody's, or he would have what somebody else has deleted.
+ * What was used and is nobody's is what is missing, if something is. A mount may have left such
+ * blocks, too, where it could not follow a chain; those are given back.
  */
 #include "check_internal.h"
 

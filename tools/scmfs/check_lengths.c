@@ -10,11 +10,11 @@
  *				else is missing
  *	as many			the one whose blocks were free: the missing ones, as many
  *
- * What was put right goes with the maps again, so it is that before the first finding ends that they
- * are vouched for: who is cut in between would have the next one not know what was missing.
+ * What was put right goes with the maps again, so it is that before the first finding ends that
+ * they are vouched for: who is cut in between would have the next one not know what was missing.
  *
- * Blocks that an attribute or other extents of the inode are in are missing when the word that leads
- * to them is damaged. They tell whose they are, and become no content.
+ * Blocks that an attribute or other extents of the inode are in are missing when the word that
+ * leads to them is damaged. They tell whose they are, and become no content.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -172,7 +172,7 @@ static bool can_grow(const struct run *run, const struct lengths *l, const struc
 		!has_head(run, l->ino, more.block, more.count);
 }
 
-/* An extent whose blocks have all gone leaves its first one in its place. NULL: none, or several. */
+/* An extent whose blocks have all gone leaves its first one in its place. NULL: none or several. */
 static struct scmfs_extent *emptied(const struct run *run, const struct lengths *l)
 {
 	struct scmfs_extent *place, *only = NULL;
@@ -228,7 +228,7 @@ static void lengthen_one(struct run *run, struct lengths *l)
 	give_lost(run, e.block + e.count, l->wrong);
 }
 
-/* The only extent that has blocks which were free has as many as are missing, and those are a run. */
+/* The only extent with blocks which were free has as many as are missing, and those are a run. */
 static void move_one(struct run *run, const struct lengths *l)
 {
 	struct scmfs_extent *place, *only = NULL;
@@ -280,8 +280,8 @@ static int ignore(void *ctx, u32 index, const char *name, u32 len, u32 value_len
 }
 
 /*
- * Is it known what is missing? What a file system that was closed has no use for must be that, and no
- * more. Of a directory the size has to say so, too, which is enough: it has names in all blocks.
+ * Is it known what is missing? What a file system that was closed has no use for must be that, and
+ * no more. Of a directory the size has to say so, too, which is enough: it has names in all blocks.
  */
 static bool missing(const struct run *run, struct lengths *l, u64 sum)
 {
