@@ -495,7 +495,7 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 /*
  * Of a FUA write that may be a write and a flush: it may be the flush that has failed, and dropped
  * what others wrote.  With a bad medium, no room or no right it was the write, most likely, and no
- * flush followed: that costs nobody what he has written, the store a try more at most (lib/store.c).
+ * flush followed: that costs nobody what he has written, the store a try at most (lib/store.c).
  */
 static void note_fua_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {

@@ -227,8 +227,8 @@ static int nl_load_slot(struct nl_flash *flash, struct nl_summed *s)
 }
 
 /*
- * The record of a page, wherever that is, and whether it can be read by now; NULL: there is none, or
- * the block is no more.
+ * The record of a page, wherever that is, and whether it can be read by now; NULL: there is none,
+ * or the block is no more.
  */
 static const struct nl_oob *nl_battery_oob(const struct nl_flash *flash, u32 ppn)
 {

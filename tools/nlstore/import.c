@@ -397,8 +397,10 @@ static int take_file(struct walk *walk, struct ns_node *node, int found)
 	err = fstat(fd, &status) ? -errno : 0;	/* who had a lease may have written */
 	if (!err) {
 		take_status(node, &status, walk->began);
-		if (!told)
-			node->ctime = node->ctime_nsec = 0;
+		if (!told) {
+			node->ctime = 0;
+			node->ctime_nsec = 0;
+		}
 		err = take_link(walk, node, &status, &link);
 	}
 	if (!err && !link) {

@@ -13,7 +13,7 @@
 #include "tree.h"
 
 #define NS_BATCH	64u	/* blocks of a request */
-#define NS_MOVES	64u	/* from as many migrations on they are made to last, at the latest */
+#define NS_MOVES	64u	/* at so many migrations they are made to last, at the latest */
 
 /**
  * struct ns_store - an open store

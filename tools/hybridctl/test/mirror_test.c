@@ -230,7 +230,8 @@ static bool move(uint64_t sectors, int join)
 
 	memset(&now, 0, sizeof(now));
 	now.sectors = sectors;
-	l.t.meta[0].dev = l.t.dev[0].dev = "8:0";
+	l.t.meta[0].dev = "8:0";
+	l.t.dev[0].dev = "8:0";
 	l.t.meta[1].dev = "8:1";
 	l.t.dev[VACANT].dev = "-";
 	l.t.policy = xstrdup("fill 2 pin 0+8:1,16+8:0");
