@@ -203,7 +203,8 @@ const void *nl_flash_record(const struct nl_flash *flash, u32 ppn)
 	const struct nl_block *block = &flash->block[nl_block_of(&flash->geo, ppn)];
 	u32 page = nl_page_of(&flash->geo, ppn);
 
-	if (page >= block->next || flash->data[ppn] == NL_PAGE_BLANK)
+	/* a block whose erasing was cut has none */
+	if (page >= block->next || !block->oob || flash->data[ppn] == NL_PAGE_BLANK)
 		return NULL;
 	return block->oob + (size_t)page * flash->geo.oob_bytes;
 }

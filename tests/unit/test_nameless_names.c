@@ -1006,7 +1006,8 @@ static void test_image_of_many(void)
 }
 
 /* Those from MOVE_TWICE on only images are looked through for. */
-enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, MOVE_OTHER, NR_LIES };
+enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, MOVE_OTHER, TORN_VALID,
+	   NR_LIES };
 
 /* With a migration of block @is from page 1 to where block 0 is. */
 static void tell_move(struct client *c, u32 is)
@@ -1018,12 +1019,31 @@ static void tell_move(struct client *c, u32 is)
 	};
 }
 
+/* A block as a cut leaves one that was being erased, whose page 1 is valid. */
+static void tell_torn(struct client *c)
+{
+	struct nl_flash *flash = &c->rig.flash;
+	u32 page, block = 0;
+
+	while (flash->block[block].next || flash->block[block].oob)
+		block++;
+	flash->block[block].next = flash->geo.pages;
+	for (page = 0; page < flash->geo.pages; page++)
+		flash->data[nl_ppn(&flash->geo, block, page)] =
+			(struct nl_buf *)1;	/* NL_PAGE_ERROR */
+	__set_bit(nl_ppn(&flash->geo, block, 1), flash->battery->valid);
+}
+
 static void tell(struct client *c, enum lie lie)
 {
 	struct nl_battery *battery = c->rig.flash.battery;
 	u32 ppn, type = lie == DATA_VALID ? NL_OOB_DATA : NL_OOB_TRIM;
 	const struct nl_oob *oob;
 
+	if (lie == TORN_VALID) {
+		tell_torn(c);
+		return;
+	}
 	if (lie >= MOVE_TWICE) {
 		tell_move(c, 0);
 		tell_move(c, lie == MOVE_OTHER);

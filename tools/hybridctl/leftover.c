@@ -64,7 +64,7 @@ static int find_next(const struct bdev *dev, const struct area *a, struct ek_lab
 			*next = area[i].info;
 			found = 1;
 		}
-	return nr < 0 ? nr : found;
+	return found;
 }
 
 /*
@@ -91,14 +91,13 @@ int leftover_wipe(const struct bdev *dev, const struct area *a)
 	uint64_t start = a->info.area_start * SECTOR_SIZE;
 	struct ek_label_info next;
 	void *zero;
-	int err, behind;
+	int err = 0, behind;
 
 	if (!leftover_may_be_wiped(a))
 		return -EINVAL;
 	if (is_given_away(dev, a))
 		return -EINVAL;
 	behind = find_next(dev, a, &next);
-	err = behind < 0 ? behind : 0;
 	zero = bdev_buffer(EK_BLOCK_SIZE);
 
 	if (!err && a->info.role == EK_ROLE_META)

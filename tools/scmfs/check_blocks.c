@@ -4,8 +4,29 @@
  * hash: what was free then can't be anybody's, or he would have what somebody else has deleted.
  * What was used and is nobody's is what is missing, if something is. A mount may have left such
  * blocks, too, where it could not follow a chain; those are given back.
+ *
+ * The maps are as they were, but may have been wrong by then:
+ *
+ *	an extent of A is damaged, and is where B's is now	B is as it was
+ *	A is removed						B's blocks are free in the maps
+ *	the file system is closed				with their hash
+ *
+ * So if an inode that has as many blocks as it says has some that were free, nobody knows which of
+ * the two is wrong: it may also have had others, of which nothing tells. The maps are vouched for
+ * no more, it keeps what it has, and that is told.
  */
 #include "check_internal.h"
+
+static const unsigned long *saved_map(const struct scmfs *fs)
+{
+	return (const void *)(fs->base + le64_to_cpu(fs->super.block_map_offset));
+}
+
+static void know_nothing(struct scmfs *fs)
+{
+	memset(fs->block_map, 0, DIV_ROUND_UP(fs->nr_blocks, 64) * 8);
+	scmfs_set_bits(fs->block_map, fs->first_data, fs->nr_blocks - 1 - fs->first_data);
+}
 
 /* Before the first repair: with that the maps are vouched for no more. */
 void know_blocks(struct run *run)
@@ -19,10 +40,9 @@ void know_blocks(struct run *run)
 			run->used[i] = ~fs->block_map[i];
 		scmfs_clear_bits(fs->block_map, 0, fs->first_data);
 		scmfs_clear_bits(fs->block_map, end, 1);
-		return;
+	} else {
+		know_nothing(fs);
 	}
-	memset(fs->block_map, 0, DIV_ROUND_UP(fs->nr_blocks, 64) * 8);
-	scmfs_set_bits(fs->block_map, fs->first_data, end - fs->first_data);
 }
 
 static int claim(struct scmfs *fs, u64 block, u64 count)
@@ -31,29 +51,62 @@ static int claim(struct scmfs *fs, u64 block, u64 count)
 	return 0;
 }
 
-static void claim_maps(struct scmfs *fs, u64 block, u64 nr)
+static int has_free(struct scmfs *fs, u64 block, u64 count)
 {
-	for (; nr && scmfs_run_ok(fs, block, 1); block = scmfs_next_map(fs, block), nr--)
-		claim(fs, block, 1);
+	return find_next_zero_bit(saved_map(fs), block + count, block) < block + count;
 }
 
-/* All that it refers to, right or wrong: that nobody refers to it must be beyond doubt. */
-static void claim_all(struct run *run, struct scmfs_inode *inode)
+/* All that it refers to, right or wrong, until @fn doesn't return 0. */
+static int each_run(struct run *run, struct scmfs_inode *inode,
+		    int (*fn)(struct scmfs *fs, u64 block, u64 count))
 {
 	const u64 end = run->fs->nr_blocks - 1;
+	struct scmfs *fs = run->fs;
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
+	u64 block;
+	int r = 0;
 
-	scmfs_slots(run->fs, inode, &s);
-	while ((place = scmfs_slots_next(&s))) {
+	scmfs_slots(fs, inode, &s);
+	while (!r && (place = scmfs_slots_next(&s))) {
 		struct scmfs_ext e = ext_of(place);
 
 		if (e.block < end)
-			claim(run->fs, e.block, min(e.count, end - e.block));
+			r = fn(fs, e.block, min(e.count, end - e.block));
 	}
-	if (s.maps)
-		claim_maps(run->fs, scmfs_read(&inode->map), s.maps);
-	scmfs_xattr_each(run->fs, inode, claim);
+	for (block = s.maps ? scmfs_read(&inode->map) : 0;
+	     !r && s.maps && scmfs_run_ok(fs, block, 1); block = scmfs_next_map(fs, block), s.maps--)
+		r = fn(fs, block, 1);
+	return r ?: scmfs_xattr_each(fs, inode, fn);
+}
+
+/* Does somebody have what was free, and as much as he says? Unasked that is left as it is. */
+static bool is_contradicted(struct run *run)
+{
+	bool any = false;
+	u64 ino;
+
+	for (ino = 1; ino < run->fs->nr_inodes; ino++) {
+		if (!is_live(run, ino) || !adds_up(run, ino) ||
+		    each_run(run, scmfs_inode(run->fs, ino), has_free) <= 0)
+			continue;
+		found_loss(run, "inode %llu: has blocks that were free: its content may be another's",
+			   ino);
+		any = true;
+	}
+	return any;
+}
+
+/* What was free is somebody's if he has it. */
+static void trust_no_map(struct run *run)
+{
+	const unsigned long *map = saved_map(run->fs);
+	u64 i;
+
+	for (i = 0; i <= (run->fs->nr_blocks - 1) / 64; i++)
+		run->used[i] &= map[i];
+	run->vouched = false;
+	know_nothing(run->fs);
 }
 
 /* When each inode is what it is, and before anything of them is changed. */
@@ -62,9 +115,11 @@ void find_lost(struct run *run)
 	struct scmfs *fs = run->fs;
 	u64 ino, i;
 
+	if (run->vouched && is_contradicted(run))
+		trust_no_map(run);
 	for (ino = 1; ino < fs->nr_inodes; ino++)
-		if (is_live(run, ino))
-			claim_all(run, scmfs_inode(fs, ino));
+		if (is_live(run, ino))	/* that nobody refers to it must be beyond doubt */
+			each_run(run, scmfs_inode(fs, ino), claim);
 	for (i = 0; run->vouched && i <= (fs->nr_blocks - 1) / 64; i++)
 		run->nr_lost += hweight_long(fs->block_map[i]);
 }
@@ -84,12 +139,8 @@ void give_lost(struct run *run, u64 block, u64 count)
 
 bool was_free(const struct run *run, u64 block, u64 count)
 {
-	const struct scmfs *fs = run->fs;
-	const unsigned long *map =
-		(const void *)(fs->base + le64_to_cpu(fs->super.block_map_offset));
-
-	return run->vouched && scmfs_run_ok(fs, block, count) &&
-		find_next_bit(map, block + count, block) == block + count;
+	return run->vouched && scmfs_run_ok(run->fs, block, count) &&
+		find_next_bit(saved_map(run->fs), block + count, block) == block + count;
 }
 
 /* Is it sure that an inode which has @has blocks, and counts @counted, misses none of them? */

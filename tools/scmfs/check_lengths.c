@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One extent of an inode is wrong by its length or its place, and all else tells by how much: the
+ * One extent of an inode is wrong by its length, or is nowhere, and all else tells what it was: the
  * number of its blocks, the maps of a file system that was closed, a directory's size. It is put
  * right if it is the only one that can be it. Otherwise nothing is done here: what can't be goes,
  * and is told as a loss.
@@ -8,7 +8,7 @@
  *	too many blocks		the extent that can't be, and can if it has so many less
  *	too few			the one that can have so many more; they are nobody's, and nothing
  *				else is missing
- *	as many			the one whose blocks were free: the missing ones, as many
+ *	as many			the one out of the region: the missing ones, as many
  *
  * What was put right goes with the maps again, so it is that before the first finding ends that
  * they are vouched for: who is cut in between would have the next one not know what was missing.
@@ -228,7 +228,7 @@ static void lengthen_one(struct run *run, struct lengths *l)
 	give_lost(run, e.block + e.count, l->wrong);
 }
 
-/* The only extent with blocks which were free has as many as are missing, and those are a run. */
+/* The only extent that is nowhere has as many blocks as are missing, and those are a run. */
 static void move_one(struct run *run, const struct lengths *l)
 {
 	struct scmfs_extent *place, *only = NULL;
@@ -240,8 +240,7 @@ static void move_one(struct run *run, const struct lengths *l)
 	scmfs_slots(fs, l->inode, &s);
 	while ((place = scmfs_slots_next(&s))) {
 		e = ext_of(place);
-		if (!e.count || (scmfs_run_ok(fs, e.block, e.count) &&
-				 !was_free(run, e.block, e.count)))
+		if (!e.count || scmfs_run_ok(fs, e.block, e.count))
 			continue;
 		if (only || e.count != run->nr_lost)
 			return;
