@@ -1270,6 +1270,7 @@ static void shared_blocks(void)
 static void maps_were_wrong(void)
 {
 	struct scmfs_check unasked = { .say = say, .keep = true };
+	u8 *was = malloc(SIZE);
 	const char *reason = "";
 	u64 ino[3];
 	u8 is[8 * 4096];
@@ -1287,8 +1288,11 @@ static void maps_were_wrong(void)
 		CHECK(!tfs_mount(&t, NULL) && !tfs_unlink(&t, i ? "a" : "b"));
 		tfs_unmount(&t);
 		CHECK(state_of(t.mem)->clean);
+		memcpy(was, t.mem, SIZE);
 		CHECK(!scmfs_check(t.mem, SIZE, &unasked, &reason) && unasked.left, "%u: %s", i, reason);
+		CHECK(!state_of(t.mem)->clean, "a mount gives them away");
 		unasked.left = 0;
+		memcpy(t.mem, was, SIZE);
 		CHECK(check("maps that were wrong") && !check("again"));
 		CHECK(!tfs_mount(&t, NULL));
 		tfs_check(&t);
@@ -1297,6 +1301,22 @@ static void maps_were_wrong(void)
 			CHECK(is[j] == 3 - i, "%u: byte %u is %u", i, j, is[j]);
 		tfs_crash(&t);
 	}
+	/* one that was removed has nothing by right, though it looks like a file again */
+	memcpy(t.mem, image, SIZE);
+	CHECK(!tfs_mount(&t, NULL) && !tfs_unlink(&t, "b"));
+	tfs_unmount(&t);
+	inode_word(ino[1], 0, (u64)S_IFREG << 32);
+	unasked.left = 0;
+	CHECK(!scmfs_check(t.mem, SIZE, &unasked, &reason) && !unasked.left);
+	CHECK(!check("again"));
+	CHECK(!tfs_mount(&t, NULL));
+	tfs_check(&t);
+	memset(is, 0, sizeof(is));
+	if (!tfs_read(&t, ino[1], 0, sizeof(is), is))
+		for (j = 0; j < sizeof(is); j++)
+			CHECK(!is[j], "what was removed is there again");
+	tfs_crash(&t);
+	free(was);
 	free(image);
 	free(t.mem);
 }

@@ -13,7 +13,7 @@
  * From the first repair on the saved maps may be wrong: who is ended in the middle must not leave
  * them vouched for.
  */
-static void not_vouched(struct run *run)
+void not_vouched(struct run *run)
 {
 	struct scmfs_state *state = run->fs->state;
 
@@ -621,6 +621,7 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	if (r)
 		return r;
 	before = check->found;
+	end_removed(&run);
 	check_types(&run);
 	if (run.no_memory)
 		return give_up(&run, reason);

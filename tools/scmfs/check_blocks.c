@@ -45,6 +45,22 @@ void know_blocks(struct run *run)
 	}
 }
 
+/* What an inode had stays in it when it is removed: a bit of its mode makes it look like a file. */
+void end_removed(struct run *run)
+{
+	u64 ino;
+
+	for (ino = SCMFS_ROOT_INO + 1; run->vouched && ino < run->fs->nr_inodes; ino++) {
+		struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+		u64 mode_links = scmfs_read(&inode->mode_links);
+
+		if (!mode_links || scmfs_links(mode_links) || test_bit(ino, run->fs->inode_map))
+			continue;
+		found(run, "inode %llu: was removed", ino);
+		scmfs_write_word(&inode->mode_links, 0);
+	}
+}
+
 static int claim(struct scmfs *fs, u64 block, u64 count)
 {
 	scmfs_clear_bits(fs->block_map, block, count);
@@ -87,22 +103,25 @@ static bool is_contradicted(struct run *run)
 	u64 ino;
 
 	for (ino = 1; ino < run->fs->nr_inodes; ino++) {
-		if (!is_live(run, ino) || !adds_up(run, ino) ||
+		/* One that is free in the same maps has nothing by right. */
+		if (!is_live(run, ino) || !test_bit(ino, run->fs->inode_map) ||
+		    !adds_up(run, ino) ||
 		    each_run(run, scmfs_inode(run->fs, ino), has_free) <= 0)
 			continue;
-		found_loss(run, "inode %llu: has blocks that were free: its content may be another's",
+		found_loss(run, "inode %llu: has blocks that were free: what is there may be another's",
 			   ino);
 		any = true;
 	}
 	return any;
 }
 
-/* What was free is somebody's if he has it. */
+/* What was free is somebody's if he has it, and no mount may give it away. */
 static void trust_no_map(struct run *run)
 {
 	const unsigned long *map = saved_map(run->fs);
 	u64 i;
 
+	not_vouched(run);
 	for (i = 0; i <= (run->fs->nr_blocks - 1) / 64; i++)
 		run->used[i] &= map[i];
 	run->vouched = false;

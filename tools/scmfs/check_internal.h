@@ -43,6 +43,7 @@ struct run {
 void found(struct run *run, const char *fmt, ...) __printf(2, 3);
 /* The same where the repair takes something from somebody; false: so there is none. */
 bool found_loss(struct run *run, const char *fmt, ...) __printf(2, 3);
+void not_vouched(struct run *run);	/* what comes next does not believe the saved maps */
 bool is_live(const struct run *run, u64 ino);
 bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be its */
 u32 mode_of(const struct run *run, u64 ino);
@@ -54,6 +55,7 @@ static inline struct scmfs_ext ext_of(const struct scmfs_extent *place)
 
 /* check_blocks.c */
 void know_blocks(struct run *run);
+void end_removed(struct run *run);
 void find_lost(struct run *run);
 bool all_lost(const struct run *run, u64 block, u64 count);
 void give_lost(struct run *run, u64 block, u64 count);	/* to somebody: they are that no more */
