@@ -90,9 +90,11 @@ static int each_run(struct run *run, struct scmfs_inode *inode,
 		if (e.block < end)
 			r = fn(fs, e.block, min(e.count, end - e.block));
 	}
-	for (block = s.maps ? scmfs_read(&inode->map) : 0;
-	     !r && s.maps && scmfs_run_ok(fs, block, 1); block = scmfs_next_map(fs, block), s.maps--)
+	block = s.maps ? scmfs_read(&inode->map) : 0;
+	for (; !r && s.maps && scmfs_run_ok(fs, block, 1); s.maps--) {
 		r = fn(fs, block, 1);
+		block = scmfs_next_map(fs, block);
+	}
 	return r ?: scmfs_xattr_each(fs, inode, fn);
 }
 
