@@ -186,18 +186,6 @@ int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *whe
 	return 0;
 }
 
-const void *nl_flash_peek(const struct nl_flash *flash, u32 ppn)
-{
-	const struct nl_block *block = &flash->block[nl_block_of(&flash->geo, ppn)];
-	u32 page = nl_page_of(&flash->geo, ppn);
-
-	if (flash->raw)
-		return nl_port_peek(flash, ppn);
-	if (page >= block->next || nl_page_is_mark(flash->data[ppn]))
-		return NULL;
-	return block->oob + (size_t)page * flash->geo.oob_bytes;
-}
-
 const void *nl_flash_record(const struct nl_flash *flash, u32 ppn)
 {
 	const struct nl_block *block = &flash->block[nl_block_of(&flash->geo, ppn)];
@@ -207,6 +195,13 @@ const void *nl_flash_record(const struct nl_flash *flash, u32 ppn)
 	if (page >= block->next || !block->oob || flash->data[ppn] == NL_PAGE_BLANK)
 		return NULL;
 	return block->oob + (size_t)page * flash->geo.oob_bytes;
+}
+
+const void *nl_flash_peek(const struct nl_flash *flash, u32 ppn)
+{
+	if (flash->raw)
+		return nl_port_peek(flash, ppn);
+	return nl_page_is_mark(flash->data[ppn]) ? NULL : nl_flash_record(flash, ppn);
 }
 
 /* Is @ppn what may be programmed now? */

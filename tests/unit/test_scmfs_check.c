@@ -1424,6 +1424,15 @@ static bool kept(const char *what, u32 bit, const char *before)
 	return same;
 }
 
+/* A file system as it was, with bits of a word that are others; closed, or not. */
+static void flip(u64 ino, size_t offset, u64 bits, bool closed)
+{
+	memcpy(t.mem, image, SIZE);
+	inode_word(ino, offset, word_of(ino, offset) ^ bits);
+	if (!closed)
+		state_of(t.mem)->clean = 0;
+}
+
 /* A bit of anything that is there twice loses nothing unasked, and shows nobody's to anybody. */
 static void one_bit(void)
 {
@@ -1462,11 +1471,7 @@ static void one_bit(void)
 		if (!closed && !words[j].length)
 			continue;
 		for (bit = words[j].first; bit < 63 && !ktap_failing(); bit++, nr++) {
-			memcpy(t.mem, image, SIZE);
-			inode_word(words[j].ino, words[j].offset,
-				   word_of(words[j].ino, words[j].offset) ^ 1ULL << bit);
-			if (!closed)
-				state_of(t.mem)->clean = 0;
+			flip(words[j].ino, words[j].offset, 1ULL << bit, closed);
 			mended += kept(words[j].what, bit, before);
 			if (!closed || !words[j].length)
 				continue;
@@ -1517,11 +1522,7 @@ static void extent_mended(void)
 
 		if (i % 2 && !damage[j].cut)
 			continue;
-		memcpy(t.mem, image, SIZE);
-		inode_word(damage[j].ino, damage[j].offset,
-			   word_of(damage[j].ino, damage[j].offset) ^ damage[j].bits);
-		if (i % 2)
-			state_of(t.mem)->clean = 0;
+		flip(damage[j].ino, damage[j].offset, damage[j].bits, !(i % 2));
 		CHECK(kept(damage[j].what, i % 2, before), "%s: %s", damage[j].what,
 		      i % 2 ? "not closed" : "closed");
 		CHECK(!check("again"));
