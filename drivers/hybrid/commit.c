@@ -26,7 +26,6 @@
 
 #define HY_FAILED_COMMITS	3u	/* in a row, after which there is no hope */
 #define HY_FAILING		(10 * HZ)	/* and for so long */
-#define HY_LOST_COMMITS		4u	/* in a row, whose pages may be lost, before one fails */
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -268,16 +267,15 @@ static int commit_without_doubted(struct hy_pool *pool, bool checkpoint)
 	return r;
 }
 
-/* Pages that others' flushes may have dropped are written again (lib/checkpoint.c). */
+/* Pages that others' flushes may have dropped are written again; the store ends that. */
 static int commit_whole(struct hy_pool *pool, bool checkpoint)
 {
-	unsigned int tries = 0;
 	int r;
 
 	do {
 		r = commit_without_doubted(pool, checkpoint);
-	} while (r == -EAGAIN && ++tries < HY_LOST_COMMITS);
-	return r == -EAGAIN ? -EIO : r;
+	} while (r == -EAGAIN);
+	return r;
 }
 
 /**

@@ -1574,7 +1574,7 @@ static void drops_in_turn(void)
 
 	change(p);
 	drop_next(p, 0, 1, 4);
-	CHECK(checkpoint(p, 0) == -EAGAIN && !ek_store_writable(p->store));
+	CHECK(checkpoint(p, 0) == -EIO && !ek_store_writable(p->store));
 	p->m->drop = DROP_UNCLEAR;
 	drop_next(p, 0, 1, 1);
 	CHECK(!checkpoint(p, 0));
