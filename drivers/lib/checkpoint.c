@@ -265,8 +265,8 @@ static bool ek_ckpt_lost(struct ek_store *store, unsigned int areas)
  *
  * Context: the committer; sleeps.
  * Return: 0; -EINVAL: no checkpoint; -EAGAIN: pages may have been lost on the way: nothing that
- * counts was touched, all of it is to be written again, which a few tries bring to an end; -EIO: see
- * ek_store_writable().
+ * counts was touched, all of it is to be written again, which a few tries bring to an end; -EIO:
+ * see ek_store_writable().
  */
 int ek_store_ckpt_commit(struct ek_store *store, u32 flags)
 {
