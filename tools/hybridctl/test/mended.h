@@ -15,6 +15,7 @@
 #define TABLE		(EK_AREA_HEAD_BYTES + (128u << 10))
 #define SUPER(n)	(EK_AREA_HEAD_BYTES + 65536u * (n))
 #define META_BYTES	((u64)IMAGE_META * SECTOR)
+#define FILE_BYTES	((u64)IMAGE_SECTORS * SECTOR)
 #define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
 #define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
 
