@@ -8,8 +8,8 @@
 #include <evenkeel/hybrid_format.h>
 
 #define IMAGE_EXTENT	128u		/* sectors */
-#define IMAGE_META	16384u		/* sectors of each metadata area */
-#define IMAGE_SECTORS	65536u		/* of each file */
+#define IMAGE_META	8192u		/* sectors of each metadata area */
+#define IMAGE_SECTORS	20480u		/* of each file */
 
 struct image_set {
 	int fd[2];
