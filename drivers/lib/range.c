@@ -14,6 +14,7 @@
 #include <linux/suspend.h>
 #include <evenkeel/interrupt.h>
 #include <evenkeel/range.h>
+#include <evenkeel/scm.h>
 #include <evenkeel/tenant.h>
 
 #include "range_internal.h"
@@ -264,6 +265,60 @@ int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
 	return range->dax ? 0 : scm_range_look_below(range);
 }
 EXPORT_SYMBOL_GPL(scm_range_vacant);
+
+/*
+ * As scm_range_forget_below(), of who begins at @phys. Return: how far the next one is, at least;
+ * 0: nobody knows; or a negative error number.
+ */
+static s64 scm_range_forget_at(struct scm_range *range, u64 phys)
+{
+	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
+	struct scm_tenant tenant;
+	s64 step = SCM_RANGE_ALIGN;
+	int err;
+
+	if (!head)
+		return scm_range_fail(range, -ENOMEM, "0x%llx, before it, can't be mapped", phys);
+	err = scm_tenant_at(head, &tenant);
+	if (!err && tenant.bytes > range->phys - phys)
+		scm_tenant_forget(head);
+	else if (!err)
+		step = ALIGN(tenant.bytes, SCM_RANGE_ALIGN);
+	memunmap(head);
+	return step;
+}
+
+/**
+ * scm_range_forget_below - what begins before a range and reaches into it is nobody's any more
+ * @range: claimed; its new content can be found
+ *
+ * Or who had it finds the whole label again, with another's data in the place of the rest:
+ *
+ *	a device is made by force	in the tail of one that nobody has at the moment
+ *	is used, and let go of
+ *	the other one is made again	its label is whole, so it is found, and written to
+ *
+ * What lies in somebody's content which ends before is that one's data, whatever it looks like. So
+ * it may be behind where one begins that doesn't say how far it reaches; that one stays as it is.
+ * Context: process context; takes a while where there is much.
+ * Return: 0 or a negative error number with the range's error set: -ENOMEM, -EINTR.
+ */
+int scm_range_forget_below(struct scm_range *range)
+{
+	u64 at = range->dax ? range->phys : scm_range_first(range->phys);
+	s64 step = 1;
+
+	while (step > 0 && at < range->phys) {
+		step = scm_range_forget_at(range, at);
+		at += max_t(s64, step, 0);
+		if (step > 0 && ek_interrupted())
+			step = scm_range_fail(range, -EINTR, "interrupted");
+		cond_resched();
+	}
+	scm_fence();
+	return min_t(s64, step, 0);
+}
+EXPORT_SYMBOL_GPL(scm_range_forget_below);
 
 /*
  * No hibernation beside reserved memory.

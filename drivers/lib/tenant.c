@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 #include <evenkeel/label.h>
 #include <evenkeel/mem2m_format.h>
+#include <evenkeel/scm.h>
 #include <evenkeel/scmfs_format.h>
 #include <evenkeel/tenant.h>
 
@@ -81,6 +82,45 @@ int scm_tenant_at(const void *head, struct scm_tenant *tenant)
 	return readable ? -ENOENT : -EIO;
 }
 EXPORT_SYMBOL_GPL(scm_tenant_at);
+
+static void scm_forget_magic(void *at, u64 magic)
+{
+	__le64 found;
+
+	if (copy_mc_to_kernel(&found, at, sizeof(found)) || found != cpu_to_le64(magic))
+		return;
+	scm_store64(at, 0);
+	scm_flush(at, sizeof(found));
+}
+
+/**
+ * scm_tenant_forget_label - no device begins here any more
+ * @head: SCM_TENANT_HEAD bytes of memory
+ *
+ * Nobody finds anything in bad memory.
+ * Context: any; durable after the next scm_fence().
+ */
+void scm_tenant_forget_label(void *head)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		scm_forget_magic(head + i * M2_LABEL_STRIDE, M2_LABEL_MAGIC);
+}
+EXPORT_SYMBOL_GPL(scm_tenant_forget_label);
+
+/**
+ * scm_tenant_forget - nobody's content begins here any more
+ * @head: SCM_TENANT_HEAD bytes of memory
+ *
+ * Context: any; durable after the next scm_fence().
+ */
+void scm_tenant_forget(void *head)
+{
+	scm_tenant_forget_label(head);
+	scm_forget_magic(head, SCMFS_SUPER_MAGIC);
+}
+EXPORT_SYMBOL_GPL(scm_tenant_forget);
 
 /**
  * scm_tenant_find - find the first whose content begins in a range

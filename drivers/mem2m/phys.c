@@ -23,6 +23,11 @@ static int m2_phys_prepare(struct m2_dev *dev, bool force)
 	if (!err)
 		err = m2_range_label(dev, range, offset);
 	scm_range_unpeek(range);
+	if (!err && force) {
+		err = scm_range_forget_below(&dev->mem);
+		if (err)
+			m2_mem_fail(dev, err);
+	}
 	return err;
 }
 

@@ -184,6 +184,8 @@ static int m2_vacant(struct m2_dev *dev, const void *range)
 
 	if (err == -EINTR)
 		return m2_mem_fail(dev, err);
+	if (err == -ENOMEM)	/* says nothing of what is there */
+		return m2_mem_fail(dev, err);
 	return err ? m2_fail(dev, err, "%s; --force overwrites it", dev->mem.error) : 0;
 }
 

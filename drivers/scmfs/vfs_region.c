@@ -288,16 +288,6 @@ void sfs_region_detach(struct sfs_sb *s, struct super_block *sb)
 	sfs_let_go(s, sb);
 }
 
-static void sfs_forget(void *at, u64 magic)
-{
-	__le64 found;
-
-	if (copy_mc_to_kernel(&found, at, sizeof(found)) || found != cpu_to_le64(magic))
-		return;
-	scm_store64(at, 0);
-	scm_flush(at, sizeof(magic));
-}
-
 /*
  * What init=force has overruled must not be found again: neither by the next mount, as the struct
  * pages of the pages that hold struct pages are never written, and a label may be where they are,
@@ -316,12 +306,22 @@ static void sfs_forget_others(struct sfs_sb *s)
 		if (scm_range_next_bad(&s->mem, offset, end, &bytes) < end)
 			continue;
 		at = s->mem.addr + offset;
-		sfs_forget(at, M2_LABEL_MAGIC);
-		sfs_forget(at + M2_LABEL_STRIDE, M2_LABEL_MAGIC);
-		if (at != s->base)
-			sfs_forget(at, SCMFS_SUPER_MAGIC);
+		if (at == s->base)
+			scm_tenant_forget_label(at);
+		else
+			scm_tenant_forget(at);
 	}
 	scm_fence();
+}
+
+/* Of those before it, who may have begun to use the range, too. */
+static int sfs_forget_below(struct sfs_sb *s, struct fs_context *fc)
+{
+	int err = scm_range_forget_below(&s->mem);
+
+	if (err)
+		errorf(fc, "scmfs: %s", s->mem.error);
+	return err;
 }
 
 /* Where anything would be stored is looked at before any of it is. */
@@ -339,9 +339,10 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 	err = sfs_check_known(s, fc, 0, head) ?: scmfs_format(s->base, s->bytes, &params);
 	if (err)
 		return err;
-	if (s->options.force)
-		sfs_forget_others(s);
-	return 0;
+	if (!s->options.force)
+		return 0;
+	sfs_forget_others(s);
+	return sfs_forget_below(s, fc);
 }
 
 /* All that lies before the files. */

@@ -10,6 +10,7 @@
  *	scm_range_claim()	is it set aside and free?
  *	scm_range_peek()	what is in it, before struct pages overwrite any of it
  *	scm_range_vacant()	is there somebody's content?
+ *	scm_range_forget_below()	by force: whose content reaches into it is nobody's any more
  *	scm_range_map()		struct pages into its head, addresses for all of it
  *
  * or a block device with DAX, whose driver has made struct pages already: scm_range_get_dax().
@@ -76,6 +77,7 @@ __printf(4, 5) int scm_range_claim(struct scm_range *range, u64 phys, u64 bytes,
 void *scm_range_peek(struct scm_range *range);
 void scm_range_unpeek(void *addr);
 int scm_range_vacant(struct scm_range *range, const void *addr, u64 but);
+int scm_range_forget_below(struct scm_range *range);
 int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner);
 void scm_range_unmap(struct scm_range *range);
 void scm_range_unclaim(struct scm_range *range);

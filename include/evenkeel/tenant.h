@@ -29,6 +29,8 @@ struct scm_tenant {
 };
 
 int scm_tenant_at(const void *head, struct scm_tenant *tenant);
+void scm_tenant_forget_label(void *head);
+void scm_tenant_forget(void *head);
 int scm_tenant_find(const void *start, u64 bytes, u64 but, struct scm_tenant *tenant);
 
 #endif

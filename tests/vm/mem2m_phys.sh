@@ -242,6 +242,25 @@ expect_refused "reserved: nor by one that it reaches into" "scmfs: mem2m mid at 
 check "reserved: it is there" eval "make mid 16M --phys 1216M && [ \$(info mid found) = 1 ] &&
 	blkio verify $d/mid 0 4096 $seed"
 mem2mctl delete mid
+# Whose end is overwritten by force is not found again: its label is whole, its data is another's. The one before that, which
+# has a copy of such a label in its data, ends before, and is not touched.
+check "reserved: --force takes the end of a device" eval "dd if=/dev/mem of=/tmp/head bs=4k count=16 skip=$((0x4c000)) status=none &&
+	make low 32M --phys 1184M && dd if=/tmp/head of=$d/low bs=64k seek=$((26 * 16)) conv=fsync status=none &&
+	mem2mctl delete low && make x 16M --phys 1224M --force"
+blkio write $d/x 0 4096 "$seed"
+mem2mctl delete x
+check_fails "reserved: which is not found again" "isn't blank and has no label" mem2mctl create mid 16M --phys 1216M
+check "reserved: a copy of its label in another's data is left" eval "make low 32M --phys 1184M && [ \$(info low found) = 1 ] &&
+	cmp -n 65536 -i $((26 << 20)):0 $d/low /tmp/head"
+mem2mctl delete low
+check "reserved: what took its end is there" eval "make x 16M --phys 1224M && [ \$(info x found) = 1 ] && blkio verify $d/x 0 4096 $seed"
+mem2mctl delete x
+check "reserved: a file system by force takes the end of a device, too" eval "make mid 16M --phys 1216M --force && mem2mctl delete mid &&
+	mount -t scmfs -o phys=1224M,size=16M,init=force none /tmp/mnt && umount /tmp/mnt"
+check_fails "reserved: nor is that found again" "isn't blank and has no label" mem2mctl create mid 16M --phys 1216M
+dd if=/dev/zero of=/dev/mem bs=1M seek=1184 count=64 conv=notrunc status=none
+make mid 16M --phys 1216M
+mem2mctl delete mid
 check "reserved: what is beside it is free" eval "make x 16M --phys 1232M && mem2mctl delete x && make x 32M --phys 1184M"
 mem2mctl delete x
 check "reserved: --force takes a range with a device in it" make x 64M --phys 1184M --force
