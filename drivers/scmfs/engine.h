@@ -574,6 +574,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
 #define SCMFS_WRITE_ATOMIC	0x1	/* data=atomic: into new blocks, which replace the old */
 #define SCMFS_WRITE_KEEP_SIZE	0x2	/* of a page fault: the size stays */
 #define SCMFS_WRITE_WHOLE	0x4	/* a hole's, for a huge page: in one aligned piece */
+#define SCMFS_WRITE_NOT_AROUND	0x8	/* -ENOSPC rather than zeroes all over what was reserved */
 #define SCMFS_WRITE_SEGS	8u
 
 /**
@@ -615,6 +616,9 @@ struct scmfs_write {
  * Begin zeroes what a reader could otherwise see of former use: from the size to @offset, and the
  * edges of new blocks. Whoever appends gets room ahead (up to 2 MiB), which scmfs_trim() gives
  * back.
+ * What was reserved can be written to without room for one more extent: then the end zeroes the
+ * rest of it, all of which is written from then on. That takes as long as it is large, -EINTR: the
+ * task is being killed. With SCMFS_WRITE_NOT_AROUND it is -ENOSPC.
  * With SCMFS_WRITE_WHOLE all of @len is one piece, the region offset of which is a multiple of
  * @len, or it is -EAGAIN before any of it is zeroed.
  * @done: bytes really stored, from the front; 0 gives up. The rest of new blocks is given back or

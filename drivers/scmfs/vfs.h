@@ -225,6 +225,7 @@ struct sfs_piece {
  *	below 0 after the shrinker has taken it
  * @tried: pages that the last try was for; 0: none since the window was dropped
  * @around: some of what was a hole to mappings has become written without their notice
+ * @last_tries: who found no room to be had from others, and does without
  * @tail_known: behind its end are zeroes, or what was stored there through a mapping since
  * @pinned: the kernel has forgotten that pages were mapped while somebody had them pinned
  * @ahead: in the list of files that may have blocks beyond their ends
@@ -240,6 +241,7 @@ struct sfs_inode {
 	int walks;
 	unsigned long tried;
 	bool around;
+	atomic_t last_tries;
 	bool tail_known;
 	bool pinned;
 	atomic_t held;
@@ -477,6 +479,25 @@ int sfs_trim(struct inode *inode);
 void sfs_trim_quiet(struct super_block *sb);
 bool sfs_make_room(struct super_block *sb, struct inode *busy);
 void sfs_made_room(struct super_block *sb);
+
+/*
+ * To write to what was reserved takes a block now and then, or else zeroes all over it. Nobody
+ * begins with the zeroes, of which there may be gigabytes: first others are asked for room.
+ */
+static inline unsigned int sfs_not_around(const struct inode *inode)
+{
+	return atomic_read(&sfs_inode(inode)->last_tries) ? 0 : SCMFS_WRITE_NOT_AROUND;
+}
+
+static inline void sfs_last_try_begin(struct inode *inode)
+{
+	atomic_inc(&sfs_inode(inode)->last_tries);
+}
+
+static inline void sfs_last_try_end(struct inode *inode)
+{
+	atomic_dec(&sfs_inode(inode)->last_tries);
+}
 
 /* vfs_gc.c */
 void sfs_gc_init(struct sfs_sb *s);

@@ -126,7 +126,8 @@ static int sfs_fill(struct inode *inode, struct scmfs_seg *seg, s64 now)
 	struct scmfs *fs = sfs_fs(inode);
 	struct scmfs_write w;
 	int err = scmfs_write_begin(fs, inode->i_ino, seg->file, seg->len,
-				    SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_WHOLE, &w);
+				    SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_WHOLE |
+				    sfs_not_around(inode), &w);
 
 	if (err)
 		return err;

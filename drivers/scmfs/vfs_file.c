@@ -226,7 +226,10 @@ static int sfs_write_begin(struct inode *inode, struct scmfs_write *w, u64 pos, 
 			   unsigned int flags, bool *known)
 {
 	*known = !flags && sfs_write_known(inode, pos, len, w);
-	return *known ? 0 : scmfs_write_begin(sfs_fs(inode), inode->i_ino, pos, len, flags, w);
+	if (*known)
+		return 0;
+	return scmfs_write_begin(sfs_fs(inode), inode->i_ino, pos, len,
+				 flags | sfs_not_around(inode), w);
 }
 
 /*
@@ -305,54 +308,71 @@ static size_t sfs_fault_in(const struct iov_iter *from)
 	return len - fault_in_iov_iter_readable(from, len);
 }
 
+/* A write that found no room, and tries for the last time, perhaps with what others gave back. */
+struct sfs_last_try {
+	bool begun, made_room;
+};
+
+static void sfs_last_try(struct inode *inode, struct sfs_last_try *last)
+{
+	last->begun = true;
+	last->made_room = sfs_make_room(inode->i_sb, inode);
+	sfs_last_try_begin(inode);
+}
+
+static void sfs_last_try_over(struct inode *inode, struct sfs_last_try *last)
+{
+	if (last->begun)
+		sfs_last_try_end(inode);
+	if (last->made_room)
+		sfs_made_room(inode->i_sb);
+	last->begun = false;
+	last->made_room = false;
+}
+
 /*
  * Can what failed be tried again? With memory that was faulted in, as much as there is: what is to
- * be atomic would never be done with less than it asked for. With room, once, until
- * sfs_made_room().
+ * be atomic would never be done with less than it asked for. Without room once, and then as one
+ * that does without.
  */
 static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, int err, size_t *most,
-			    bool *made_room)
+			    struct sfs_last_try *last)
 {
 	if (fatal_signal_pending(current))
 		return false;
 	if (err == -EFAULT) {
 		/* However long that takes, garbage is collected meanwhile. */
-		if (*made_room)
-			sfs_made_room(inode->i_sb);
-		*made_room = false;
+		sfs_last_try_over(inode, last);
 		*most = sfs_fault_in(from);
 		return *most;
 	}
-	if (err != -ENOSPC || *made_room)
+	if (err != -ENOSPC || last->begun)
 		return false;
-	*made_room = sfs_make_room(inode->i_sb, inode);
-	return *made_room;
+	sfs_last_try(inode, last);
+	return true;
 }
 
 /* In parts, like a read; faults wait for the extents only as long as one takes. */
 static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 {
 	size_t most = SCMFS_UNIT_SIZE;
-	bool made_room = false;
+	struct sfs_last_try last = {};
 	ssize_t done = 0, n = 0;
 
 	while (iov_iter_count(from)) {
 		if (done && fatal_signal_pending(current))
 			break;
 		n = sfs_write_some(inode, pos + done, min(most, iov_iter_count(from)), from);
-		if (n < 0 && !sfs_write_again(inode, from, n, &most, &made_room))
+		if (n < 0 && !sfs_write_again(inode, from, n, &most, &last))
 			break;
 		if (n < 0)
 			continue;
 		done += n;
 		most = SCMFS_UNIT_SIZE;
-		if (made_room)
-			sfs_made_room(inode->i_sb);
-		made_room = false;
+		sfs_last_try_over(inode, &last);
 		cond_resched();
 	}
-	if (made_room)
-		sfs_made_room(inode->i_sb);
+	sfs_last_try_over(inode, &last);
 	return done ?: min_t(ssize_t, n, 0);
 }
 

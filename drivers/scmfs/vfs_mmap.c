@@ -72,6 +72,21 @@ static vm_fault_t sfs_fault_locked(struct vm_fault *vmf, compat_fault_size size,
 	return ret;
 }
 
+/* With the room that others give back, or with what is zeroed where there is none. */
+static vm_fault_t sfs_fault_again(struct vm_fault *vmf, compat_fault_size size, int *err)
+{
+	struct inode *inode = file_inode(vmf->vma->vm_file);
+	bool made_room = sfs_make_room(inode->i_sb, NULL);
+	vm_fault_t ret;
+
+	sfs_last_try_begin(inode);
+	ret = sfs_fault_locked(vmf, size, err);
+	sfs_last_try_end(inode);
+	if (made_room)
+		sfs_made_room(inode->i_sb);
+	return ret;
+}
+
 static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 {
 	struct super_block *sb = file_inode(vmf->vma->vm_file)->i_sb;
@@ -86,10 +101,8 @@ static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 		goto out;
 	}
 	ret = sfs_fault_locked(vmf, size, &err);
-	if (err == -ENOSPC && sfs_make_room(sb, NULL)) {
-		ret = sfs_fault_locked(vmf, size, &err);
-		sfs_made_room(sb);
-	}
+	if (err == -ENOSPC)
+		ret = sfs_fault_again(vmf, size, &err);
 out:
 	if (write)
 		sb_end_pagefault(sb);

@@ -48,6 +48,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	si->walks = 0;
 	si->tried = 0;
 	si->around = false;
+	atomic_set(&si->last_tries, 0);
 	si->tail_known = false;
 	si->pinned = false;
 	atomic_set(&si->held, 0);

@@ -404,15 +404,18 @@ static int finish_write(struct scmfs *fs, struct scmfs_inode *inode, const struc
 	return r;
 }
 
-static void zero_blocks(const struct scmfs *fs, u64 block, u64 count)
+static int zero_blocks(const struct scmfs *fs, u64 block, u64 count)
 {
 	u64 n;
 
 	for (; count; block += n, count -= n) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		n = min_t(u64, count, SCMFS_UNIT_BLOCKS);
 		scm_zero_nt(scmfs_block(fs, block), n << SCMFS_BLOCK_SHIFT);
 		cond_resched();
 	}
+	return 0;
 }
 
 /*
@@ -420,6 +423,9 @@ static void zero_blocks(const struct scmfs *fs, u64 block, u64 count)
  * is written from the rest: then the rest is zeroed, and all of it is written, which needs none.
  * Nobody sees the zeroes before the transaction, whose first fence makes them durable. The extent
  * is read once more: in an image made for it that is no longer one around what was written.
+ *
+ * All that was reserved at once can be one extent, so this may take minutes, and who is killed
+ * leaves. It is the last resort: whoever can have others give room back does that first.
  */
 static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
 {
@@ -441,8 +447,11 @@ static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct
 			return scmfs_damaged(fs);
 		if (!scmfs_all_good(fs, e.block, e.count))
 			return -EIO;
-		zero_blocks(fs, e.block, run.block - e.block);
-		zero_blocks(fs, end, e.block + e.count - end);
+		r = zero_blocks(fs, e.block, run.block - e.block);
+		if (!r)
+			r = zero_blocks(fs, end, e.block + e.count - end);
+		if (r)
+			return r;
 	}
 	return 0;
 }
@@ -525,7 +534,7 @@ static int finish(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_writ
 	r = finish_write(fs, inode, w, now, false);
 	if (r == -ENOSPC && drop_ahead(fs, w))
 		r = finish_write(fs, inode, w, now, false);
-	if (r == -ENOSPC && w->unwritten && !w->fresh) {
+	if (r == -ENOSPC && w->unwritten && !w->fresh && !(w->flags & SCMFS_WRITE_NOT_AROUND)) {
 		r = zero_around(fs, inode, w);
 		if (!r)
 			r = finish_write(fs, inode, w, now, true);

@@ -2590,7 +2590,8 @@ static void unwritten(void)
 /* What was reserved can be written to although there is no block left for more extents. */
 static void reserved_when_full(void)
 {
-	u64 ino, filler, at;
+	u64 ino, filler, at, before, after;
+	int r = 0;
 	u32 i;
 
 	tfs_make(&t, 8 << 20, 256, 4);
@@ -2599,6 +2600,15 @@ static void reserved_when_full(void)
 	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5));
 	for (at = 0; !tfs_write(&t, filler, at, 4096, 1, 0); at += 4096)
 		;
+	for (i = 0; i < 8 && r != -ENOSPC; i++)
+		r = tfs_write(&t, ino, 4096 + i * 8192 + 100, 3000, 7, SCMFS_WRITE_NOT_AROUND);
+	extents_of(ino, &before);
+	CHECK(r == -ENOSPC && before == 98 - (i - 1), "%u: %d, %llu reserved", i, r, before);
+	shim_killed = true;
+	CHECK(tfs_write(&t, ino, 4096 + i * 8192 + 100, 3000, 7, 0) == -EINTR, "who is killed leaves");
+	shim_killed = false;
+	extents_of(ino, &after);
+	CHECK(after == before);
 	for (i = 0; i < 40; i++)
 		if (!CHECK(!tfs_write(&t, ino, 4096 + i * 8192 + 100, 3000, 7, 0), "%u", i))
 			break;

@@ -476,6 +476,29 @@ dd if=/dev/zero of=/tmp/split bs=1 seek=4000 count=4300 conv=notrunc status=none
 check "a hole where nothing is free" fallocate -p -o 4000 -l 4300 $m/split
 check "is zeroes, and nothing else is" cmp $m/split /tmp/split
 rm $m/parts $m/filler* $m/split
+# All that is free is reserved by one file, and what another one has ahead is the block for the file's extents when there are
+# more than an inode has places for: nobody zeroes what was reserved as long as that can be had.
+at_places='import mmap, os, sys
+f = os.open(sys.argv[2], os.O_RDWR)
+size = os.fstat(f).st_size
+to = mmap.mmap(f, size)
+for i in range(1, 9):
+    at = size * i // 9 & -4096
+    if sys.argv[1] == "store": to[at:at + 4096] = b"s" * 4096
+    else: os.pwrite(f, b"w" * 4096, at)'
+exec {open}>>$m/log
+for how in write store; do
+	for ((i = 0; i < 100; i++)); do head -c 4000 /dev/zero >&$open; done
+	fallocate -l $(($(stat -f -c %f $m) * 4096)) $m/reserved
+	is "all is taken, and a file has room ahead" "$(stat -f -c %f $m) $([ "$(ahead)" -gt 0 ] && echo some)" "0 some"
+	check "to $how at some places" python3 -c "$at_places" $how $m/reserved
+	is "takes what the other file has ahead" "$(ahead)" 0
+	check "zeroes nothing: what is between them stays reserved" \
+		[ "$(filefrag -v $m/reserved | grep -c unwritten)" -ge 9 ]
+	is "and they have what was stored" "$(tr -d '\0' <$m/reserved | wc -c)" 32768
+	rm $m/reserved
+done
+exec {open}>&-
 exec {open}<>$m/late
 rm $m/late
 fsfreeze -f $m
