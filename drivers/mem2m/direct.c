@@ -12,16 +12,19 @@
 #include "mem2m.h"
 
 /**
- * mem2m_get - get a device by its name
+ * mem2m_get - get a device by its name, for oneself
  * @name: as in /dev/mem2m/NAME
  *
+ * Until mem2m_put() nobody else has it: it can't be mounted, nor opened by another driver or by
+ * whoever wants it alone, as mkfs does.
  * Context: process context; sleeps.
  * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when there is none of that name, -EBUSY
- * when it is being resized or deleted, -ENOMEM.
+ * when somebody has it, or it is being resized or deleted, -ENOMEM.
  */
 struct mem2m *mem2m_get(const char *name)
 {
 	struct mem2m *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	struct block_device *bdev;
 	struct m2_dev *dev;
 
 	if (!mem)
@@ -31,15 +34,23 @@ struct mem2m *mem2m_get(const char *name)
 		kfree(mem);
 		return ERR_CAST(dev);
 	}
+	bdev = compat_bdev_open_dev(&mem->opened, disk_devt(dev->disk), mem);
+	if (IS_ERR(bdev)) {
+		m2_dev_unuse(dev, true);
+		kfree(mem);
+		return ERR_CAST(bdev);
+	}
+	mem->alone = true;
 	mem->dev = dev;
-	mem->sectors = get_capacity(mem->dev->disk);
+	mem->sectors = get_capacity(dev->disk);
 	return mem;
 }
 EXPORT_SYMBOL_GPL(mem2m_get);
 
 /**
  * mem2m_get_by_bdev - get the device behind a block device
- * @bdev: that the caller has opened; a partition makes a handle for that part
+ * @bdev: that the caller has opened, and for itself if nobody else is to have it; a partition makes
+ *	a handle for that part
  *
  * Context: process context; sleeps.
  * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when it is no memory device, -ENOMEM.
@@ -72,6 +83,8 @@ EXPORT_SYMBOL_GPL(mem2m_get_by_bdev);
  */
 void mem2m_put(struct mem2m *mem)
 {
+	if (mem->alone)
+		compat_bdev_close(&mem->opened);
 	m2_dev_unuse(mem->dev, true);
 	kfree(mem);
 }

@@ -156,11 +156,15 @@ struct m2_dev {
  * @dev: the device, which is used as long as there is the handle
  * @start: first sector of it that the handle is for
  * @sectors: how many
+ * @opened: the block device, as long as nobody else is to have it
+ * @alone: whether that is so
  */
 struct mem2m {
 	struct m2_dev *dev;
 	sector_t start;
 	sector_t sectors;
+	struct compat_bdev opened;
+	bool alone;
 };
 
 extern const struct m2_backing m2_ram, m2_phys, m2_pmem;

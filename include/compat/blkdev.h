@@ -185,7 +185,7 @@ static void compat_##fn(struct gendisk *disk, fmode_t mode)		\
 }
 #endif
 
-/* A block device beneath another one, opened for it alone by path. */
+/* A block device beneath another one, opened for it alone by path or number. */
 #ifdef HAVE_BDEV_FILE
 struct compat_bdev {
 	struct file *file;
@@ -195,6 +195,13 @@ static inline struct block_device *compat_bdev_open(struct compat_bdev *opened, 
 						    void *holder)
 {
 	opened->file = bdev_file_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE, holder, NULL);
+	return IS_ERR(opened->file) ? ERR_CAST(opened->file) : file_bdev(opened->file);
+}
+
+static inline struct block_device *compat_bdev_open_dev(struct compat_bdev *opened, dev_t dev,
+							void *holder)
+{
+	opened->file = bdev_file_open_by_dev(dev, BLK_OPEN_READ | BLK_OPEN_WRITE, holder, NULL);
 	return IS_ERR(opened->file) ? ERR_CAST(opened->file) : file_bdev(opened->file);
 }
 
@@ -211,6 +218,13 @@ static inline struct block_device *compat_bdev_open(struct compat_bdev *opened, 
 						    void *holder)
 {
 	opened->bdev = blkdev_get_by_path(path, FMODE_READ | FMODE_WRITE | FMODE_EXCL, holder);
+	return opened->bdev;
+}
+
+static inline struct block_device *compat_bdev_open_dev(struct compat_bdev *opened, dev_t dev,
+							void *holder)
+{
+	opened->bdev = blkdev_get_by_dev(dev, FMODE_READ | FMODE_WRITE | FMODE_EXCL, holder);
 	return opened->bdev;
 }
 

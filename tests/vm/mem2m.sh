@@ -216,6 +216,15 @@ check_fails "direct mode: the device is not deleted" "a is in use by 1 other dri
 check_fails "direct mode: nor resized" "a is in use by 1 other driver" mem2mctl resize a 1M
 check_fails "direct mode: nor can the module be unloaded" "in use" rmmod mem2m
 rmmod mem2m_example
+make h 4M
+modprobe mem2m_example device=h text=hello
+check_fails "direct mode: no file system is made over it" "in use" mkfs.ext4 -q -F $d/h
+rmmod mem2m_example
+check "direct mode: from then on one is" mkfs.ext4 -q -F $d/h
+mkdir -p /tmp/mnt && mount $d/h /tmp/mnt || die "no ext4"
+check_fails "direct mode: what is mounted is nobody else's" "busy" modprobe mem2m_example device=h text=hello
+umount /tmp/mnt
+mem2mctl delete h
 check_fails "direct mode: a device there is not" "No such device" modprobe mem2m_example device=nope
 
 # --- the measurements' generator --------------------------------------------------------------------
