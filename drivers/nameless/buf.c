@@ -220,6 +220,23 @@ void nl_buf_shut_down(void)
 	nl_buf_drain();
 }
 
+#define NL_LOOK_MASK	255	/* buffers between two looks at what is there: looking takes as long as one */
+
+/*
+ * Is so little left that the flash gets no more? An allocation by itself would fail only when
+ * nothing is left to anybody, and others would have been killed by then, who have none of it to
+ * give back. As long as that is so, each that asks looks.
+ */
+static bool nl_is_short(void)
+{
+	static atomic_t asked;
+	static bool is_short;
+
+	if (READ_ONCE(is_short) || !(atomic_inc_return(&asked) & NL_LOOK_MASK))
+		WRITE_ONCE(is_short, si_mem_available() < (long)nl_reserve());
+	return READ_ONCE(is_short);
+}
+
 /* @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. */
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
@@ -228,7 +245,7 @@ struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 	struct page *page = nl_stash_get(&raw_cpu_ptr(&nl_stashes)->of[order]);
 
 	if (!page) {
-		page = alloc_pages(gfp | __GFP_COMP, order);
+		page = nl_is_short() ? NULL : alloc_pages(gfp | __GFP_COMP, order);
 		if (page)
 			atomic_long_inc(&nl_bufs[order]);
 		else

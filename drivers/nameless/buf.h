@@ -11,6 +11,7 @@
 
 #include <linux/gfp.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 
 #include "flash.h"
 
@@ -21,6 +22,12 @@
  */
 #define NL_GFP_IO	(GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define NL_GFP_NOWAIT	(GFP_NOWAIT | __GFP_NOWARN)
+
+/* Pages of the RAM that are left alone, whatever the flash has still to hold. */
+static inline unsigned long nl_reserve(void)
+{
+	return totalram_pages() >> 5;
+}
 
 #define NL_DROPS_MOST	512	/* blocks of a few planes */
 

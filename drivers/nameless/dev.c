@@ -10,7 +10,6 @@
 #include "dev.h"
 #include "zones.h"
 
-#define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
 #define NL_HYBRID_PAGES		4096	/* a block: merges take time by their square */
 #define NL_REWRITE_SECONDS	90	/* that in-place GC of a block may take */
 
@@ -359,7 +358,7 @@ static u64 nl_available(void)
 static int nl_enough(struct nl_dev *dev)
 {
 	u64 there = nl_available();
-	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes;
+	u64 reserve = (u64)nl_reserve() << PAGE_SHIFT, bytes;
 	struct nl_geometry geo;
 	int err;
 

@@ -390,6 +390,23 @@ check "and the next writes do without" blkio write $d/a 0 8192 "$seed" -- verify
 clean "short of memory" a
 nlctl delete a
 
+# Most of the RAM is somebody's already, and the flash is larger than what is left: it fails before anybody else does.
+available() { awk '/^MemAvailable:/ { print $2 }' /proc/meminfo; }
+total=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
+log_mark
+fast a 300M
+mkdir -p /tmp/most && mount -t tmpfs -o size=90% most /tmp/most || die "no tmpfs"
+head -c $((($(available) - total / 32 - 65536) * 1024)) /dev/zero >/tmp/most/f
+check_fails "a flash that there is no memory for" "Cannot allocate memory" \
+	dd if=/dev/zero of=$d/a bs=1M count=300 oflag=direct
+note "of $total KiB $(available) are left"
+[ "$(available)" -gt $((total / 40)) ]
+is "leaves a part of the RAM alone" $? 0
+check "and nobody is killed" eval "log_since | { ! grep -i 'out of memory'; }"
+rm /tmp/most/f && umount /tmp/most
+check "with memory it goes on" dd if=/dev/zero of=$d/a bs=1M count=20 oflag=direct status=none
+nlctl delete a
+
 # --- a queue --------------------------------------------------------------------------------------------
 
 # of one plane that takes a second a page, so nothing ends unseen
