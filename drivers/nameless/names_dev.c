@@ -27,7 +27,7 @@
  * @restarted: the power was cut since the last NL_IOC_INFO
  * @restarts: how often that was told
  * @gone: the device was removed
- * @reading: one read() takes migrations out at a time
+ * @reading: one read() takes migrations out at a time, and none while they are told anew
  * @places: for requests of io_uring's workers
  */
 struct nl_names {
@@ -180,11 +180,32 @@ static int nl_names_ask_info(struct nl_names *names, struct nl_names_info *info,
 }
 
 /* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
+/*
+ * The notice of a restart ends, if it is the one that the program has got, and what was told and
+ * not acknowledged is told anew. Not beside a read() that took something out before it: what that
+ * has is void, and the program could not tell it from what is told now.
+ */
+static int nl_names_heard(struct nl_names *names, unsigned int restarts, u64 cuts)
+{
+	bool told;
+
+	if (mutex_lock_killable(&names->reading))
+		return -EINTR;
+	spin_lock(&names->lock);
+	told = names->restarted && names->restarts == restarts;
+	if (told)
+		names->restarted = false;
+	spin_unlock(&names->lock);
+	if (told)
+		nl_client_heard(names->client, cuts);
+	mutex_unlock(&names->reading);
+	return 0;
+}
+
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
 	struct nl_names_info info;
 	unsigned int restarts;
-	bool told;
 	int err;
 
 	err = nl_names_ask_info(names, &info, &restarts);
@@ -192,14 +213,7 @@ static long nl_names_info(struct nl_names *names, void __user *user)
 		return err;
 	if (copy_to_user(user, &info, sizeof(info)))
 		return -EFAULT;
-	spin_lock(&names->lock);
-	told = names->restarted && names->restarts == restarts;
-	if (told)
-		names->restarted = false;
-	spin_unlock(&names->lock);
-	if (told)
-		nl_client_heard(names->client, info.cuts);
-	return 0;
+	return nl_names_heard(names, restarts, info.cuts);
 }
 
 /* How often the power went: who asks only that may have to hear of a cut in another way yet. */
