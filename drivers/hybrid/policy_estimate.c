@@ -302,13 +302,21 @@ static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
 	return min(ns, max(reads, div64_u64(2 * BURST_ONE * ns, burst + BURST_ONE)));
 }
 
+/*
+ * Were nearly all of its requests there while no copy was?  What copies slow down is not idle.  Where a
+ * burst came beside one, what is left of the period had next to nothing in flight, and yet the means
+ * are those of the burst.
+ */
+static bool is_undisturbed(const struct hy_dev_snap *d)
+{
+	return d->quiet.ns > d->background_ns && 8 * d->quiet.requests >= 7 * d->requests;
+}
+
 static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64 burst)
 {
-	u64 reads = min(d->reads, d->requests), n = MAX_FLIGHT;
+	u64 reads = min(d->reads, d->requests);
+	u64 n = is_undisturbed(d) ? in_flight(&d->quiet) : MAX_FLIGHT;
 
-	/* What copies slow down is not idle. */
-	if (d->quiet.ns > d->background_ns)
-		n = in_flight(&d->quiet);
 	note_probes(e, d);
 	note_idle(e, EK_READ, d->read_ns, reads, n);
 	note_idle(e, EK_WRITE, without_burst(e, min_t(u64, d->write_ns, HY_MAX_NS), burst),

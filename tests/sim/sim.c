@@ -403,6 +403,17 @@ static void decide(struct sim *s)
 	sim_mover_tick(s);
 }
 
+/* Is a member to have none that had a tenth? */
+static bool empties_one(const struct sim *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->config->nr; i++)
+		if (s->snap.dev[i].share >= HY_PPM / 10 && !s->decision.target[i])
+			return true;
+	return false;
+}
+
 static void trace(const struct sim *s, unsigned int p)
 {
 	unsigned int i;
@@ -446,6 +457,7 @@ struct sim_result sim_run(const struct sim_config *config)
 			result.hash = hash(result.hash, s->snap.dev[i].mean_ns);
 		}
 		decide(s);
+		result.emptied += empties_one(s);
 		trace(s, p);
 	}
 	result.moves = s->moves;

@@ -153,6 +153,7 @@ struct sim_config {
  * @moves: extents migrated, in all periods
  * @filled: periods in which there was something left to fill
  * @fill_moves: extents migrated in these
+ * @emptied: periods after which a member with a tenth of the requests or more was to have none
  * @hash: of everything measured in every period
  */
 struct sim_result {
@@ -165,6 +166,7 @@ struct sim_result {
 	u64 moves;
 	unsigned int filled;
 	u64 fill_moves;
+	unsigned int emptied;
 	u64 hash;
 };
 

@@ -13,11 +13,12 @@
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, WRITEBACK, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, WRITEBACK, PULSE, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
-	"alloc", "fsync", "first", "apart", "back", "filled", "writeback"
+	"alloc", "fsync", "first", "apart", "back", "filled", "writeback",
+	"pulse"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -28,6 +29,7 @@ static const struct sim_cycle cycle[NR_KINDS] = {
 	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
 	[BACK] = { .singles = 16, .burst = 64, .think_us = 5000 },
 	[WRITEBACK] = { .singles = 24, .burst = 320, .think_us = 500000 },
+	[PULSE] = { .singles = 1, .burst = 256, .think_us = 1500000 },
 };
 
 static const char * const variant[][3] = {
@@ -167,6 +169,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[BACK] = { 2 },
 	[FILLED] = { 8, 16, 32 },
 	[WRITEBACK] = { 1 },
+	[PULSE] = { 1 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)

@@ -413,6 +413,23 @@ static void bursts_are_shared_by_equals(void)
 }
 
 /*
+ * One request, then many at once, then nothing for a second or two.  Some bursts come beside copies: what
+ * is left of such a period had next to nothing in flight, and the fast member passed for one that is
+ * slow when idle, which had to give away all that it had.
+ */
+static void bursts_beside_copies(void)
+{
+	struct sim_config c = config_of("A+B", 1);
+	unsigned int emptied = 0;
+
+	c.cycle = (struct sim_cycle){ 1, 128, 1500000 };
+	c.periods = 240;
+	for (c.seed = 1; c.seed <= 10; c.seed++)
+		emptied += run(&c).emptied;
+	CHECK_EQ(emptied, 0);
+}
+
+/*
  * The SSD has nearly all of the load long before the disks have lost nearly all of their extents,
  * and who asks for one of the rest waits long.  So the SSD must go on to take them in.
  */
@@ -716,6 +733,7 @@ int main(void)
 		TEST(full_members_leave_equals_alone),
 		TEST(idle_members_leave_equals_alone),
 		TEST(asymmetry_is_not_undone),
+		TEST(bursts_beside_copies),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
