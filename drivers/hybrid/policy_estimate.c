@@ -45,6 +45,7 @@
 #define BURST_ONE	16		/* a request at a time */
 #define MANY_AT_ONCE	(2 * BURST_ONE)
 #define FEW		(ONE / 4)	/* in flight: then R is S */
+#define SOME		10		/* of 1024 requests: so many of a kind make a difference */
 
 u64 hy_ppm_of(u64 part, u64 whole)
 {
@@ -115,13 +116,52 @@ static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 }
 
 /* What writes take is a guess where they come in bursts, and not known of one that has had none. */
-bool hy_estimate_share_bursts(const struct hy_estimate *a, const struct hy_estimate *b)
+static bool are_alike(const struct hy_estimate *a, const struct hy_estimate *b)
 {
 	u64 r = a->idle_ns[EK_READ], s = b->idle_ns[EK_READ];
 	u64 v = a->idle_ns[EK_WRITE], w = b->idle_ns[EK_WRITE];
 
-	return (a->bursts || b->bursts) && r && s && 8 * max(r, s) <= 9 * min(r, s) &&
-	       (!v || !w || !is_far_off(v, w));
+	return r && s && 8 * max(r, s) <= 9 * min(r, s) && (!v || !w || !is_far_off(v, w));
+}
+
+/* S over the slower one's, in 1/1024, of what there is and where they differ most; 0: not known */
+static u32 speed_of(const struct hy_estimate *fast, const struct hy_estimate *slow, u32 mix)
+{
+	u64 speed = 0;
+	int dir;
+
+	for (dir = 0; dir < EK_DIRS; dir++) {
+		u64 one = fast->idle_ns[dir], other = slow->idle_ns[dir];
+
+		if ((dir == EK_READ ? mix : SLOPE_ONE - mix) < SOME || !one || !other)
+			continue;
+		one = div64_u64(one * SLOPE_ONE, other);
+		speed = min(speed ? speed : SLOPE_ONE, max(one, 1ULL));
+	}
+	return speed;
+}
+
+/*
+ * If the slower one took a part x, bursts would be shorter by x, while it does its own, and
+ * whatever comes by itself longer by x (S'/S - 1).  With all that both have the faster one has
+ * bursts for a part u of the time: u x is more than (1 - u) x (S'/S - 1) where u > 1 - S/S'.
+ */
+static bool is_worth_it(const struct hy_estimate *fast, const struct hy_estimate *slow, u64 part,
+			u32 mix)
+{
+	u64 bursts = fast->bursts * HY_PPM, rest = (SLOPE_ONE - fast->bursts) * part;
+	u32 speed = speed_of(fast, slow, mix);
+
+	return speed && bursts &&
+	       div64_u64(bursts * SLOPE_ONE, bursts + rest) > SLOPE_ONE - speed;
+}
+
+bool hy_estimate_share_bursts(const struct hy_estimate *fast, const struct hy_estimate *slow,
+			      u64 part, u32 mix)
+{
+	if (!fast->bursts && !slow->bursts)
+		return false;
+	return are_alike(fast, slow) || is_worth_it(fast, slow, part, mix);
 }
 
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d)
@@ -289,6 +329,15 @@ static u64 burst_of(const struct seen *seen)
 }
 
 /*
+ * For which part of the time, in 1/1024?  Completions see what is in flight then, and over time
+ * there is so much less as there are gaps.
+ */
+static u32 busy_with_bursts(const struct seen *seen)
+{
+	return clamp_t(u64, div64_u64(seen->n << 10, max(seen->m, 1ULL)), 1, SLOPE_ONE);
+}
+
+/*
  * Writes that came in a burst had to wait for each other: for half of the others, where one is
  * served after the other.  Alone they would take what is left then, and no less than reads, as far
  * as is known.
@@ -303,9 +352,9 @@ static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
 }
 
 /*
- * Were nearly all of its requests there while no copy was?  What copies slow down is not idle.  Where a
- * burst came beside one, what is left of the period had next to nothing in flight, and yet the means
- * are those of the burst.
+ * Were nearly all of its requests there while no copy was?  What copies slow down is not idle.
+ * Where a burst came beside one, what is left of the period had next to nothing in flight, and yet
+ * the means are those of the burst.
  */
 static bool is_undisturbed(const struct hy_dev_snap *d)
 {
@@ -397,7 +446,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	if (d->requests < HY_MIN_REQUESTS) {
 		e->marginal_ns = idle;
 		e->mean_ns = idle;
-		e->bursts = false;
+		e->bursts = 0;
 		e->slope_r = 0;
 		return;
 	}
@@ -409,7 +458,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	slope = clamp_t(s32, e->slope, burst < MANY_AT_ONCE ? SLOPE_MIN : SLOPE_POWER,
 			power_slope(seen.n, seen.r, idle, e->idle_n));
 	e->mean_ns = seen.r;
-	e->bursts = burst >= MANY_AT_ONCE;
+	e->bursts = burst >= MANY_AT_ONCE ? busy_with_bursts(&seen) : 0;
 	note_marginal(e, alone(div_u64(seen.r * SLOPE_ONE, slope), idle, burst,
 			       div64_u64(seen.r << 12, max(period_ns, 1ULL))));
 }

@@ -15,7 +15,7 @@
  * @idle_n: requests that were in flight when the shorter of these was seen, in 2^-16
  * @marginal_ns: time by which one more request in flight brings one more completion, 0: not known
  * @mean_ns: mean response time without copies; of one that is not in use @marginal_ns
- * @bursts: its requests come in bursts
+ * @bursts: part of the time in which there are requests of bursts, in 1/1024; 0: it has no bursts
  * @slope: of its rate over the number in flight, relative to rate/number, in 1/1024; smoothed
  * @slope_r: mean response time when it began to be smoothed, 0: there is no slope
  * @periods: in which it has been since
@@ -26,7 +26,7 @@ struct hy_estimate {
 	u64 idle_n;
 	u64 marginal_ns;
 	u64 mean_ns;
-	bool bursts;
+	u32 bursts;
 	s32 slope;
 	u64 slope_r;
 	u32 periods;
@@ -44,8 +44,17 @@ struct hy_estimate {
 void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns,
 			u64 all, u32 mix);
 
-/* Is the one as fast when idle as the other, as far as is known, and has one of them bursts? */
-bool hy_estimate_share_bursts(const struct hy_estimate *a, const struct hy_estimate *b);
+/**
+ * hy_estimate_share_bursts - should two members that have bursts have a part of them each?
+ * @fast: the one that is faster when idle
+ * @slow: the other one
+ * @part: what @fast has of what both have, ppm
+ * @mix: hy_read_part()
+ *
+ * Return: if so; then each is to have what it answers as fast as the other one does.
+ */
+bool hy_estimate_share_bursts(const struct hy_estimate *fast, const struct hy_estimate *slow,
+			      u64 part, u32 mix);
 
 /* Can what it answers when idle not be seen from what users ask of it? */
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d);

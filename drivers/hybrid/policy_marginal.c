@@ -56,6 +56,7 @@ struct step {
 	u64 *m;
 	u64 rbar, mbar;
 	u64 requests;
+	u32 mix;			/* part that are reads, in 1/1024 */
 	int best;			/* the receiver with the least M */
 };
 
@@ -97,16 +98,16 @@ static u64 in_flight(const struct hy_snapshot *snap)
 static void measure(struct hy_marginal *m, struct step *s)
 {
 	u64 rsum = 0, msum = 0, weight = 0, all = in_flight(s->snap) << 6;
-	u32 mix = hy_read_part(s->snap);
 	unsigned int i;
 
+	s->mix = hy_read_part(s->snap);
 	for (i = 0; i < s->snap->nr; i++) {
 		const struct hy_dev_snap *d = &s->snap->dev[i];
 
 		if (!d->usable)
 			continue;
-		hy_estimate_period(&m->dev[i].e, d, s->snap->period_ns, all, mix);
-		s->idle[i] = hy_estimate_idle(&m->dev[i].e, d, mix);
+		hy_estimate_period(&m->dev[i].e, d, s->snap->period_ns, all, s->mix);
+		s->idle[i] = hy_estimate_idle(&m->dev[i].e, d, s->mix);
 		s->m[i] = m->dev[i].e.marginal_ns;
 		s->r[i] = min_t(u64, d->mean_ns, HY_MAX_NS);
 		s->requests += d->requests;
@@ -153,16 +154,23 @@ static u64 band_of(const struct hy_marginal *m, unsigned int a, unsigned int b)
 	return min(BAND + noise * BAND_NOISE / 10, (u32)BAND_MAX);
 }
 
+/* Is it better that two have a part of each burst than that one has all of it? */
+static bool share_bursts(const struct step *s, unsigned int i, unsigned int j)
+{
+	unsigned int fast = s->idle[i] <= s->idle[j] ? i : j, slow = i + j - fast;
+
+	return hy_estimate_share_bursts(&s->dev[fast].e, &s->dev[slow].e,
+					hy_ppm_of(s->q[fast], s->q[i] + s->q[j]), s->mix);
+}
+
 /*
  * A member's M, to be compared with another one's.  M leaves out what the others of a burst add, as
- * if it could not be divided.  Who sent it waits for the last of it, and of two that are equally
- * fast each should have half of it, which is where they answer equally fast.
+ * if it could not be divided.  Who sent it waits for the last of it, which comes soonest where both
+ * are done with their parts at the same time: where they answer equally fast.
  */
 static u64 m_beside(const struct step *s, unsigned int i, unsigned int other)
 {
-	bool share = hy_estimate_share_bursts(&s->dev[i].e, &s->dev[other].e);
-
-	return share ? s->dev[i].e.mean_ns : s->m[i];
+	return share_bursts(s, i, other) ? s->dev[i].e.mean_ns : s->m[i];
 }
 
 /* By what part @high's M is above @low's, ppm. */

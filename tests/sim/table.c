@@ -13,12 +13,12 @@
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, WRITEBACK, PULSE, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, WRITEBACK, TIGHT, PULSE, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
 	"alloc", "fsync", "first", "apart", "back", "filled", "writeback",
-	"pulse"
+	"tight", "pulse"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -29,6 +29,7 @@ static const struct sim_cycle cycle[NR_KINDS] = {
 	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
 	[BACK] = { .singles = 16, .burst = 64, .think_us = 5000 },
 	[WRITEBACK] = { .singles = 24, .burst = 320, .think_us = 500000 },
+	[TIGHT] = { .burst = 256, .think_us = 2000 },
 	[PULSE] = { .singles = 1, .burst = 256, .think_us = 1500000 },
 };
 
@@ -169,6 +170,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[BACK] = { 2 },
 	[FILLED] = { 8, 16, 32 },
 	[WRITEBACK] = { 1 },
+	[TIGHT] = { 1 },
 	[PULSE] = { 1 },
 };
 

@@ -413,6 +413,24 @@ static void bursts_are_shared_by_equals(void)
 }
 
 /*
+ * Where bursts last for most of the time it is they that are waited for: each is over sooner when the slower
+ * one does a part of it, and little comes by itself that has to wait longer there.
+ */
+static void bursts_are_shared_where_they_last(void)
+{
+	static const struct cell cells[] = {
+		{ "A+B", 1, SIM_ZIPF, -1, "55,45", .96, { 0, 256, 2000 }, 0 },
+		{ "A+B", 1, SIM_ZIPF, -1, "55,45", .95, { 0, 900, 10000 }, 0 },
+		{ "QLC+TLC", 1, SIM_ZIPF, -1, "16,84", .92, { 0, 256, 2000 }, 0 },
+		{ "A+A+B+B", 1, SIM_ZIPF, -1, "30,30,20,20", .95, { 0, 256, 2000 }, 0 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cells); i++)
+		reaches(&cells[i]);
+}
+
+/*
  * One request, then many at once, then nothing for a second or two.  Some bursts come beside copies: what
  * is left of such a period had next to nothing in flight, and the fast member passed for one that is
  * slow when idle, which had to give away all that it had.
@@ -733,6 +751,7 @@ int main(void)
 		TEST(full_members_leave_equals_alone),
 		TEST(idle_members_leave_equals_alone),
 		TEST(asymmetry_is_not_undone),
+		TEST(bursts_are_shared_where_they_last),
 		TEST(bursts_beside_copies),
 	};
 
