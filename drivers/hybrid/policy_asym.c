@@ -19,6 +19,7 @@
 #define POPS		64u		/* candidates looked at before the lock is let go of */
 #define LOW_FREE	20		/* hy_asym.relative: a member's part that stays free */
 #define SWEEPS		128u		/* epochs in which all of the table is aged */
+#define GONE		8u		/* epochs after which nothing is left of a count: bits of one */
 
 #define ALONG_ONE	1024u
 #define ALONG_MOST	16u		/* and at least a sixteenth */
@@ -106,7 +107,7 @@ static void age(struct hy_asym *a, struct hy_use *u)
 	u->epoch = a->epoch;
 	if (!epochs)
 		return;
-	epochs = min_t(u8, epochs, 8);
+	epochs = min_t(u8, epochs, GONE);
 	u->reads >>= epochs;
 	u->writes >>= epochs;
 	u->large >>= epochs;
@@ -490,6 +491,20 @@ static void sweep(struct hy_asym *a)
 			age(a, &a->set[i][j]);
 }
 
+/* A period may be longer than an epoch: as many begin as it had, or as make a difference. */
+static void begin_epochs(struct hy_asym *a, u64 period_ns)
+{
+	u64 each = a->param[HY_ASYM_AGE_MS] * NS_PER_MS, epochs;
+
+	a->epoch_ns += period_ns;
+	epochs = div64_u64(a->epoch_ns, each);
+	a->epoch_ns -= epochs * each;
+	for (epochs = min_t(u64, epochs, GONE); epochs; epochs--) {
+		a->epoch++;
+		sweep(a);
+	}
+}
+
 /* Nothing is known of a period that has only begun, as after a suspension. */
 static bool is_quiet(const struct hy_snapshot *snap)
 {
@@ -510,12 +525,7 @@ void hy_asym_period(struct hy_asym *a, const struct hy_snapshot *snap, u32 *prob
 	a->now = snap->now_ns;
 	measure(a, snap, probe);
 	use_measured(a, snap);
-	a->epoch_ns += snap->period_ns;
-	if (a->epoch_ns >= a->param[HY_ASYM_AGE_MS] * NS_PER_MS) {
-		a->epoch_ns = 0;
-		a->epoch++;
-		sweep(a);
-	}
+	begin_epochs(a, snap->period_ns);
 	a->quiet = is_quiet(snap);
 	a->scan = 0;
 }

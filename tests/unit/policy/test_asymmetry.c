@@ -67,6 +67,18 @@ static void access(struct bed *b, u64 le, unsigned int at, bool write, unsigned 
 	}
 }
 
+/* What is counted of an extent at the flash. */
+static unsigned int reads_of(struct bed *b, u64 le)
+{
+	struct hy_verdict v;
+	unsigned int reads;
+	char text[256];
+
+	b->p->ops->explain(b->p, &b->s, le, FLASH, &v, text, sizeof(text));
+	CHECK_MSG(sscanf(text, " reads %u", &reads) == 1, "%s", text);
+	return reads;
+}
+
 /* What moves next: "extent from>to"; "-": nothing. */
 static const char *next(struct bed *b)
 {
@@ -252,6 +264,44 @@ static void counts_are_aged(void)
 		end_period(&b);
 	access(&b, 2, DISK, false, 1);
 	CHECK_NEXT(&b, "-");
+	hy_policy_destroy(b.p);
+}
+
+/* Periods of two seconds have four epochs of half a second each: 64 counts are 4 after one, then none. */
+static void epochs_may_be_shorter_than_periods(void)
+{
+	struct bed b = bed();
+
+	set(&b, "age_ms", "500");
+	end_period(&b);		/* with what went before */
+	access(&b, 1, FLASH, false, 64);
+	end_period(&b);
+	CHECK_EQ(reads_of(&b, 1), 4);
+	end_period(&b);
+	CHECK_EQ(reads_of(&b, 1), 0);
+	hy_policy_destroy(b.p);
+}
+
+/*
+ * What is left of a period counts: of 2 s and 2 s before 1 s is left of epochs of 1.5 s, and with three
+ * more periods there are four.  256 at once are as many as their numbers are, and leave nothing.
+ */
+static void what_is_left_of_a_period_counts(void)
+{
+	struct bed b = bed();
+
+	set(&b, "age_ms", "1500");
+	end_period(&b);
+	access(&b, 1, FLASH, false, 128);
+	end_period(&b);
+	end_period(&b);
+	end_period(&b);
+	CHECK_EQ(reads_of(&b, 1), 8);
+	set(&b, "age_ms", "100");
+	access(&b, 2, FLASH, false, 255);
+	b.s.period_ns = 24600 * MS;	/* with the second that is left */
+	end_period(&b);
+	CHECK_EQ(reads_of(&b, 2), 0);
 	hy_policy_destroy(b.p);
 }
 
@@ -696,6 +746,8 @@ int main(void)
 		TEST(refused_ones_use_no_token),
 		TEST(its_own_rate),
 		TEST(counts_are_aged),
+		TEST(epochs_may_be_shorter_than_periods),
+		TEST(what_is_left_of_a_period_counts),
 		TEST(one_byte_each),
 		TEST(large_requests_stay),
 		TEST(sizes_begin_anew),
