@@ -71,9 +71,9 @@ static char meta_state(struct hy_pool *pool, unsigned int i)
 	return 'A';
 }
 
-/* heat_lock held, for the sample. */
-static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsigned int maxlen,
-			unsigned int *pos)
+/* heat_lock held, for the sample.  @target: of its share. */
+static void emit_member(struct hy_pool *pool, unsigned int i, u32 target, char *result,
+			unsigned int maxlen, unsigned int *pos)
 {
 	struct hy_member *m = &pool->member[i];
 	struct ek_rt_window *r = &m->sample.dir[EK_READ], *w = &m->sample.dir[EK_WRITE];
@@ -86,7 +86,7 @@ static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsi
 		DMEMIT(" -");
 	DMEMIT(" %s %u/%u %u %u %llu %llu %llu %llu %lld %lld", hy_member_state(m),
 	       total ? total - ek_space_nr_free(&m->space) : 0, total,
-	       m->share, READ_ONCE(pool->decision.target[i]),
+	       m->share, target,
 	       ek_rt_mean(r), ek_rt_mean(w), ek_rt_percentile(r, 990), ek_rt_percentile(w, 990),
 	       ek_rtmon_inflight(m->mon), (s64)atomic64_read(&m->allocations));
 	*pos = sz;
@@ -95,12 +95,17 @@ static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsi
 static void emit_members(struct hy_pool *pool, char *result, unsigned int maxlen,
 			 unsigned int *pos)
 {
+	u32 target[EK_MAX_MEMBERS];
 	unsigned int sz = *pos, i;
 
+	/* While a period ends there are none: a decision is cleared before it is made. */
+	spin_lock_irq(&pool->policy_lock);
+	memcpy(target, pool->decision.target, sizeof(target));
+	spin_unlock_irq(&pool->policy_lock);
 	DMEMIT(" %u", pool->nr_members);
 	mutex_lock(&pool->heat_lock);
 	for (i = 0; i < pool->nr_members; i++)
-		emit_member(pool, i, result, maxlen, &sz);
+		emit_member(pool, i, target[i], result, maxlen, &sz);
 	mutex_unlock(&pool->heat_lock);
 	*pos = sz;
 }
