@@ -230,7 +230,7 @@ static void print_reasons(const struct report *r)
 		add_rate(r, &c, xasprintf("%s/s", reason[i].name), "not_migrated",
 			 reason[i].name, 1);
 	print(r, &c);
-	fputs("<table id=\"reasons\"><tr><th>reason</th><th>extents looked at and left</th></tr>\n",
+	fputs("<table id=\"reasons\"><tr><th>reason</th><th>times left, or had to wait</th></tr>\n",
 	      r->out);
 	for (i = 0; i < nr; i++) {
 		fputs("<tr><td>", r->out);
