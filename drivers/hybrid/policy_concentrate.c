@@ -501,6 +501,48 @@ static int concentrate_show(const struct hy_policy *policy, u64 *cursor, char *b
 	return text.len;
 }
 
+/* An extent of a group on a slow member. */
+static struct hy_verdict below(const struct concentrate *c, const struct group *g,
+			       const struct hy_dev_snap *fast)
+{
+	u64 room = g->flags & KEPT ? headroom(c, fast) : 0;
+
+	if (g->flags & WANTED && hy_has_room(fast) && fast->free >= room)
+		return (struct hy_verdict){ .to = c->member };
+	if (g->flags & WANTED)
+		return (struct hy_verdict){ .to = -1, .why = HY_NOT_NOSPACE };
+	return (struct hy_verdict){ .to = -1, .why = g->age ? HY_NOT_COST : HY_NOT_BALANCED };
+}
+
+/* One on the fast member. */
+static struct hy_verdict above(const struct concentrate *c, const struct group *g,
+			       const struct hy_snapshot *snap)
+{
+	struct hy_credit credit = c->credit;
+	int to = hy_credit_place(&credit, c->target, snap);
+
+	if (g->age || g->flags & WANTED)
+		return (struct hy_verdict){ .to = -1, .why = HY_NOT_BALANCED };
+	if (to < 0 || to == c->member)
+		return (struct hy_verdict){ .to = -1, .why = HY_NOT_NOSPACE };
+	return (struct hy_verdict){ .to = to };
+}
+
+/* By the end of the last window; what has to leave because others need the room is not foreseen. */
+static int concentrate_explain(const struct hy_policy *policy, const struct hy_snapshot *snap,
+			       u64 le, unsigned int member, struct hy_verdict *verdict, char *buf,
+			       size_t len)
+{
+	const struct concentrate *c = policy->priv;
+	const struct group *g = &c->group[le >> c->shift];
+
+	*verdict = (struct hy_verdict){ .to = -1, .why = HY_NOT_BALANCED };
+	if (c->member < 0 || le >> c->shift >= c->nr)
+		return 0;
+	*verdict = member == c->member ? above(c, g, snap) : below(c, g, &snap->dev[c->member]);
+	return 0;
+}
+
 const struct hy_policy_ops hy_policy_concentrate = {
 	.name = "concentrate",
 	.size = sizeof(struct concentrate),
@@ -515,4 +557,5 @@ const struct hy_policy_ops hy_policy_concentrate = {
 	.moved = concentrate_moved,
 	.alone = true,
 	.show = concentrate_show,
+	.explain = concentrate_explain,
 };

@@ -372,6 +372,48 @@ static void goes_up_and_comes_down(void)
 	hy_policy_destroy(b.p);
 }
 
+/* What becomes of an extent of a group at @member: why it stays, or where it goes. */
+static struct hy_verdict said(struct bed *b, unsigned int group, unsigned int member)
+{
+	struct hy_verdict v = { .to = EK_MAX_MEMBERS };
+	char text[64] = "";
+
+	CHECK_EQ(b->p->ops->explain(b->p, &b->s, group * GROUP + 1, member, &v, text, sizeof(text)), 0);
+	return v;
+}
+
+static void says_what_moves(void)
+{
+	struct bed b = bed(100, 10);
+	u32 free = b.s.dev[MEM].free;
+	unsigned int i;
+
+	make_cheap(&b);
+	touch(&b, 30, 600, SSD);
+	for (i = 0; i < 80; i++)
+		touch(&b, i, 5, SSD);
+	CHECK_EQ(said(&b, 30, SSD).why, HY_NOT_BALANCED);
+	window(&b, 1000);
+	CHECK_EQ(said(&b, 30, SSD).to, MEM);
+	CHECK_EQ(said(&b, 40, SSD).to, -1);
+	CHECK_EQ(said(&b, 40, SSD).why, HY_NOT_BALANCED);
+	b.s.dev[MEM].free = 0;
+	CHECK_EQ(said(&b, 30, SSD).why, HY_NOT_NOSPACE);
+	b.s.dev[MEM].free = free;
+	moves(&b, 30, true);
+	CHECK_EQ(said(&b, 30, MEM).to, -1);
+	CHECK_EQ(said(&b, 30, MEM).why, HY_NOT_BALANCED);
+	/* One pause is none; then it is over. */
+	window(&b, 1000);
+	window(&b, 1000);
+	CHECK_EQ(said(&b, 30, MEM).to, SSD);
+	b.s.dev[SSD].free = 0;
+	CHECK_EQ(said(&b, 30, MEM).why, HY_NOT_NOSPACE);
+	/* Beyond the volume, and where nothing is known. */
+	CHECK_EQ(said(&b, 10000, SSD).why, HY_NOT_BALANCED);
+	hy_policy_destroy(b.p);
+}
+
 /* 100 runs of 4096 groups: 64 of them at once, and then the others. */
 static void shows_in_parts(void)
 {
@@ -1015,6 +1057,7 @@ int main(void)
 		TEST(gain_and_cost),
 		TEST(nothing_overflows),
 		TEST(goes_up_and_comes_down),
+		TEST(says_what_moves),
 		TEST(shows_in_parts),
 		TEST(ends_in_parts),
 		TEST(what_is_a_concentration),
