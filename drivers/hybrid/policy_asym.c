@@ -19,7 +19,7 @@
 #define POPS		64u		/* candidates looked at before the lock is let go of */
 #define LOW_FREE	20		/* hy_asym.relative: a member's part that stays free */
 #define SWEEPS		128u		/* epochs in which all of the table is aged */
-#define GONE		8u		/* epochs after which nothing is left of a count: bits of one */
+#define GONE		8u		/* epochs after which nothing is left of a count */
 
 #define ALONG_ONE	1024u
 #define ALONG_MOST	16u		/* and at least a sixteenth */
@@ -464,6 +464,11 @@ static void scale(struct hy_asym *a, unsigned int nr)
 }
 
 /* One direction may not have been seen: the other one's time will do. */
+static u64 time_of(const u64 *measured, int direction)
+{
+	return measured[direction] ? measured[direction] : measured[!direction];
+}
+
 static void use_measured(struct hy_asym *a, const struct hy_snapshot *snap)
 {
 	unsigned int i;
@@ -474,8 +479,8 @@ static void use_measured(struct hy_asym *a, const struct hy_snapshot *snap)
 
 		if (!snap->dev[i].usable)
 			continue;
-		a->ns[i][READ_NS] = m[READ_NS] ? m[READ_NS] : m[WRITE_NS];
-		a->ns[i][WRITE_NS] = m[WRITE_NS] ? m[WRITE_NS] : m[READ_NS];
+		a->ns[i][READ_NS] = time_of(m, READ_NS);
+		a->ns[i][WRITE_NS] = time_of(m, WRITE_NS);
 	}
 	if (a->relative)
 		scale(a, snap->nr);
@@ -646,6 +651,16 @@ static bool look_up(const struct hy_asym *a, u64 le, struct hy_use *use)
 	return false;
 }
 
+/* Of an access of its mix, as measured; what hy_asym.relative makes of it is no time. */
+static u64 mean_ns(const struct hy_asym *a, const struct hy_use *u, unsigned int i)
+{
+	const u64 *m = a->measured[i];
+
+	if (!a->ns[i][READ_NS] || !total(u))
+		return 0;
+	return div_u64(u->reads * time_of(m, READ_NS) + u->writes * time_of(m, WRITE_NS), total(u));
+}
+
 void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u64 le,
 		     unsigned int member, struct hy_verdict *verdict, struct hy_text *text)
 {
@@ -661,8 +676,7 @@ void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u6
 	hy_text_add(text, " reads %u writes %u size %s", u.reads, u.writes,
 		    is_large(&u) ? "large" : "small");
 	for (i = 0; i < snap->nr; i++)
-		hy_text_add(text, " cost.%u %llu", i, total(&u) ?
-			    (unsigned long long)div_u64(cost(a, &u, i), total(&u)) : 0ULL);
+		hy_text_add(text, " cost.%u %llu", i, (unsigned long long)mean_ns(a, &u, i));
 }
 
 /* See hy_policy_ops.counts; the cursor is a set's number. */

@@ -181,6 +181,23 @@ static void parameters_of_both(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Three reads and a write take (3 * 1 + 2) / 4 ms and (3 * 3 + 6) / 4, whatever all together take. */
+static void says_what_was_measured(void)
+{
+	struct bed b = bed();
+	struct hy_verdict v;
+	char text[256];
+
+	member(&b, 0, MS, 2 * MS);
+	member(&b, 1, 3 * MS, 6 * MS);
+	end_period(&b);
+	access(&b, 1, 1, false, 3);
+	access(&b, 1, 1, true, 1);
+	b.p->ops->explain(b.p, &b.s, 1, 1, &v, text, sizeof(text));
+	CHECK_MSG(strstr(text, " cost.0 1250000 cost.1 3750000"), "%s", text);
+	hy_policy_destroy(b.p);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -189,6 +206,7 @@ int main(void)
 		TEST(some_get_nothing),
 		TEST(settled_is_no_silence),
 		TEST(parameters_of_both),
+		TEST(says_what_was_measured),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
