@@ -23,12 +23,14 @@ struct facts {
 	bool hot;
 	struct hy_heat_node heat;
 	u32 share;
+	u32 places;		/* members where nothing has to leave for it, or what is cooler */
 	u64 cooldown_ns;	/* left */
 };
 
 static void look_at(struct hy_pool *pool, u64 now, struct facts *f)
 {
 	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC, since;
+	unsigned int i;
 
 	f->member = ek_entry_member(f->entry);
 	f->pinned = hy_pinned_to(pool, f->le);
@@ -36,6 +38,9 @@ static void look_at(struct hy_pool *pool, u64 now, struct facts *f)
 	mutex_lock(&pool->heat_lock);
 	f->hot = hy_heat_get(&pool->heat, f->le, &f->heat);
 	f->share = hy_heat_share(&pool->heat, f->le);
+	for (i = 0; i < pool->nr_members; i++)
+		if (hy_mover_has_place(pool, f->le, i, now))
+			f->places |= BIT(i);
 	mutex_unlock(&pool->heat_lock);
 	if (!f->hot || !f->heat.moved_at)
 		return;
@@ -51,20 +56,21 @@ static struct hy_verdict stays(enum hy_reason why)
 /* policy_lock held: the mover's rules for tokens, see mover.c. */
 static struct hy_verdict by_tokens(struct hy_pool *pool, const struct facts *f)
 {
-	struct hy_decision *all = &pool->decision, *left = &pool->tokens;
-	unsigned int i, to = 0;
+	struct hy_decision *left = &pool->tokens;
+	unsigned int nr = pool->nr_members;
+	u32 self = BIT(f->member);
+	unsigned int to = hy_tokens_most(left->receive, nr, self | ~f->places);
 
-	for (i = 1; i < pool->nr_members; i++)
-		if (left->receive[i] > left->receive[to])
-			to = i;
-	if (!all->give[f->member])
+	if (!pool->decision.give[f->member])
 		return stays(HY_NOT_BALANCED);
 	if (f->cooldown_ns)
 		return stays(HY_NOT_COOLDOWN);
-	if (!left->give[f->member] || !left->receive[to] || to == f->member)
+	if (!left->give[f->member] || hy_tokens_most(left->receive, nr, self) == nr)
 		return stays(HY_NOT_TOKEN);
 	if (!f->hot)
 		return stays(HY_NOT_CANDIDATE);
+	if (to == nr)
+		return stays(HY_NOT_COST);
 	if (f->share > hy_most_share(left, f->member, to))
 		return stays(HY_NOT_SHARE);
 	if (!hy_has_room(&pool->snap.dev[to]))
@@ -83,22 +89,36 @@ static const char *policy_name(struct hy_pool *pool)
 	return name;
 }
 
+/*
+ * By the policy's own rules, else by tokens, which go by the extent's heat, whatever the policy
+ * counts of it.  What the policy says of one that stays is more than that there are none.
+ * policy_lock held.
+ */
+static struct hy_verdict by_policy(struct hy_pool *pool, const struct facts *f, char *buf,
+				   size_t len)
+{
+	const struct hy_policy_ops *ops = pool->policy->ops;
+	struct hy_verdict own = stays(HY_NOT_BALANCED), v;
+
+	if (ops->explain)
+		ops->explain(pool->policy, &pool->snap, f->le, f->member, &own, buf, len);
+	if (own.to >= 0 || ops->alone)
+		return own;
+	v = by_tokens(pool, f);
+	return v.to >= 0 || own.why == HY_NOT_BALANCED ? v : own;
+}
+
 /* @name: of the policy that judged; @buf: what it has to say of the extent. */
 static struct hy_verdict judge(struct hy_pool *pool, const struct facts *f, const char **name,
 			       char *buf, size_t len)
 {
-	struct hy_verdict v = stays(HY_NOT_BALANCED);
-	const struct hy_policy_ops *ops;
+	struct hy_verdict v;
 
 	spin_lock_irq(&pool->policy_lock);
 	hy_snap_space(pool);
-	ops = pool->policy->ops;
-	*name = ops->name;
+	*name = pool->policy->ops->name;
 	*buf = '\0';
-	if (ops->explain)
-		ops->explain(pool->policy, &pool->snap, f->le, f->member, &v, buf, len);
-	if (v.to < 0 && !ops->alone && v.why == HY_NOT_BALANCED)
-		v = by_tokens(pool, f);
+	v = by_policy(pool, f, buf, len);
 	spin_unlock_irq(&pool->policy_lock);
 	if (f->pinned >= 0)
 		return f->pinned == f->member ? stays(HY_NOT_PINNED) :

@@ -933,6 +933,7 @@ bool hy_mover_rate_allows(struct hy_pool *pool, u64 now);
 void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
 bool hy_mover_bars(struct hy_pool *pool, unsigned int to, enum hy_reason *why);
+bool hy_mover_has_place(struct hy_pool *pool, u64 le, unsigned int member, u64 now);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
 

@@ -292,6 +292,26 @@ static u64 who_would_leave(struct hy_pool *pool, unsigned int member, u64 now)
 	return HY_HEAT_ANY - 1;		/* nothing can: nor is anything so hot */
 }
 
+/**
+ * hy_mover_has_place - is there room on a member for an extent, or what is clearly cooler there?
+ * @pool: the pool
+ * @le: the logical extent
+ * @member: where it would go
+ * @now: ns
+ *
+ * Context: heat_lock held.
+ * Return: if so.
+ */
+bool hy_mover_has_place(struct hy_pool *pool, u64 le, unsigned int member, u64 now)
+{
+	bool beyond;
+
+	pool->heat.beyond = who_would_leave(pool, member, now);
+	beyond = hy_heat_is_beyond(&pool->heat, le);
+	pool->heat.beyond = HY_HEAT_ANY;
+	return beyond;
+}
+
 /* May the mover take it, by the rules that hold for those that it picks itself? */
 static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64 cooldown,
 		     u32 most, u32 *share)
@@ -304,9 +324,7 @@ static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64
 	cooling = known && node.moved_at && now < node.moved_at + cooldown;
 	held = is_pinned(way, le);
 	*share = hy_heat_share(&pool->heat, le);
-	pool->heat.beyond = who_would_leave(pool, way->to, now);
-	beyond = hy_heat_is_beyond(&pool->heat, le);
-	pool->heat.beyond = HY_HEAT_ANY;
+	beyond = hy_mover_has_place(pool, le, way->to, now);
 	mutex_unlock(&pool->heat_lock);
 	/* Without a share it would use up no token. */
 	if (!known)

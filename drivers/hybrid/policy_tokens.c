@@ -14,8 +14,7 @@ static u64 sum_of(const u32 *tokens, unsigned int nr)
 	return sum;
 }
 
-/* Returns @nr if nobody has any. */
-static unsigned int most_of(const u32 *tokens, unsigned int nr, u32 barred)
+unsigned int hy_tokens_most(const u32 *tokens, unsigned int nr, u32 barred)
 {
 	unsigned int i, most = nr;
 
@@ -31,11 +30,11 @@ struct hy_due hy_tokens_due(const struct hy_decision *decision, const struct hy_
 	u64 all = sum_of(decision->receive, nr), still = sum_of(left->receive, nr), due;
 	u64 spend = div_u64(period_ns, HY_PPM) * (HY_PPM - decision->rest);
 	struct hy_due d = {
-		.from = most_of(left->give, nr, barred.from),
+		.from = hy_tokens_most(left->give, nr, barred.from),
 		.spent = all && !still,
 	};
 
-	d.to = most_of(left->receive, nr, barred.to | (u32)BIT(d.from));
+	d.to = hy_tokens_most(left->receive, nr, barred.to | (u32)BIT(d.from));
 	if (!spend || (decision->rest && since_ns >= spend))
 		return d;
 	if (d.from == nr || d.to == nr)
@@ -55,7 +54,7 @@ static void take(u32 *tokens, unsigned int nr, unsigned int first, u64 n)
 
 		tokens[at] -= part;
 		n -= part;
-		at = most_of(tokens, nr, 0);
+		at = hy_tokens_most(tokens, nr, 0);
 	}
 }
 

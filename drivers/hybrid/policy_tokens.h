@@ -33,6 +33,9 @@ struct hy_barred {
 	u32 to;
 };
 
+/* Of those whose bits are not in @barred, who has the most?  @nr: nobody has any. */
+unsigned int hy_tokens_most(const u32 *tokens, unsigned int nr, u32 barred);
+
 /**
  * hy_tokens_due - how many tokens migration may take now, and between which members
  * @decision: as the policy made it
