@@ -45,23 +45,31 @@ static inline u64 rnd_log(unsigned int bits)
 	return (rnd() >> 1) >> (63 - rnd() % (bits + 1));
 }
 
-static inline int run_tests(const struct test *tests, unsigned int nr)
+/* One of so many of them, beginning with the one of the turn. */
+static inline int run_part(const struct test *tests, unsigned int nr, unsigned int turn,
+			   unsigned int of)
 {
 	const char *seed = getenv("SEED");
-	unsigned int i, bad = 0;
+	unsigned int i, done = 0, bad = 0;
+	u64 first = seed ? strtoull(seed, NULL, 0) : 20240607;
 
-	check_seed = seed ? strtoull(seed, NULL, 0) : 20240607;
-	if (!check_seed)
-		check_seed = 1;
-	printf("KTAP version 1\n# SEED=%llu\n1..%u\n", (unsigned long long)check_seed, nr);
-	for (i = 0; i < nr; i++) {
+	printf("KTAP version 1\n# SEED=%llu\n1..%u\n", (unsigned long long)first,
+	       (nr - turn + of - 1) / of);
+	for (i = turn; i < nr; i += of) {
 		check_failed = 0;
+		/* What a test draws doesn't depend on which ran before it. */
+		check_seed = (first + i) * 0x9e3779b97f4a7c15ULL ?: 1;
 		tests[i].run();
-		printf("%sok %u %s\n", check_failed ? "not " : "", i + 1, tests[i].name);
+		printf("%sok %u %s\n", check_failed ? "not " : "", ++done, tests[i].name);
 		fflush(stdout);
 		bad += !!check_failed;
 	}
 	return bad ? 1 : 0;
+}
+
+static inline int run_tests(const struct test *tests, unsigned int nr)
+{
+	return run_part(tests, nr, 0, 1);
 }
 
 #endif
