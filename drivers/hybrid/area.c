@@ -10,7 +10,14 @@
  *   2 member labels				with the same pool uuid, so members
  *   3 an empty pool in the metadata areas	labelled already are known as ours
  *   4 metadata labels, no longer forming
+ *
+ * A disk of a pool in use may be dead: it fails each read, or, pulled, has no size any more.  A
+ * table that still has it would be refused for its label, and with a second one that is dead no
+ * table could leave out either.  So an area that answers nothing is what the live pool knows it to
+ * be, if that has it on the same open device, which no other one can have become; nothing else may
+ * be without a label (hy_labels_adopt()).  One that answers is judged by what it says.
  */
+#include <linux/atomic.h>
 #include "hybrid.h"
 
 #define HY_PROBE_HEAD	(128u << 10)
@@ -42,6 +49,7 @@ static sector_t area_end(struct hy_table *t, struct hy_area *a)
  * @t: a table whose areas are open
  * @error: why not
  *
+ * Of a device that has no size any more the labels' reader takes care.
  * Context: constructor; no I/O.
  * Return: 0 or -EINVAL.
  */
@@ -55,7 +63,7 @@ int hy_areas_check(struct hy_table *t, char **error)
 		sector_t end;
 		u64 extents;
 
-		if (!a->dev)
+		if (!a->dev || !dev_sectors(a))
 			continue;
 		end = area_end(t, a);
 		if (end == a->start && end < dev_sectors(a)) {
@@ -134,9 +142,15 @@ static int area_is_blank(struct hy_area *a, struct page *page, bool but_labels)
 	return 1;
 }
 
+/* A bad sector may be -ENODATA, which is no label that is not there. */
+static int read_block(struct hy_area *a, u64 offset, struct page *page)
+{
+	return a->sectors && !block_io(a, offset, page, REQ_OP_READ) ? 0 : -EIO;
+}
+
 /*
  * Read an area's label, or its copy if the first is damaged.  As
- * ek_label_decode(); -ENODATA when both are zero.
+ * ek_label_decode(); -ENODATA when both are zero; -EIO when neither can be read.
  */
 static int label_read(struct hy_area *a, struct page *page, struct ek_label_info *info,
 		      bool *forming)
@@ -144,14 +158,14 @@ static int label_read(struct hy_area *a, struct page *page, struct ek_label_info
 	struct ek_label *label = page_address(page);
 	int r, r2;
 
-	r = block_io(a, 0, page, REQ_OP_READ);
+	r = read_block(a, 0, page);
 	if (!r) {
 		*forming = le32_to_cpu(label->reserved0) & HY_LABEL_FORMING;
 		r = ek_label_decode(label, info);
 		if (!r || r == -EPROTONOSUPPORT)
 			return r;
 	}
-	r2 = block_io(a, ek_label_copy_offset(a->sectors), page, REQ_OP_READ);
+	r2 = read_block(a, ek_label_copy_offset(a->sectors), page);
 	if (r2)
 		return r;
 	*forming = le32_to_cpu(label->reserved0) & HY_LABEL_FORMING;
@@ -159,7 +173,7 @@ static int label_read(struct hy_area *a, struct page *page, struct ek_label_info
 	/* A label that has only its copy left is good if the first is damaged, not foreign. */
 	if (!r2 && r != -EINVAL)
 		return 0;
-	return r;
+	return r == -EIO ? -EUCLEAN : r;
 }
 
 /**
@@ -183,6 +197,34 @@ int hy_area_is_labelled(struct hy_area *a)
 		r = -EUCLEAN;
 	__free_page(page);
 	return r;
+}
+
+/* dm prints it when the constructor has returned: nothing of the table is left then. */
+static char *name_unread(struct hy_table *t, unsigned int i)
+{
+	static char text[8][96];
+	static atomic_t turn;
+	char *own = text[(unsigned int)atomic_inc_return(&turn) % ARRAY_SIZE(text)];
+	bool meta = i < t->nr_meta;
+	struct hy_area *a = meta ? &t->meta[i] : &t->member[i - t->nr_meta];
+
+	snprintf(own, sizeof(text[0]), "cannot read the label of %s %u on %pg",
+		 meta ? "metadata area" : "member", meta ? i : i - t->nr_meta, a->dev->bdev);
+	return own;
+}
+
+/* One that answers nothing is refused, if no live pool may know it. */
+static int refuse_unread(struct hy_table *t, char **error)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_meta + t->nr_members; i++) {
+		if (!(i < t->nr_meta ? &t->meta[i] : &t->member[i - t->nr_meta])->unread)
+			continue;
+		*error = name_unread(t, i);
+		return -EIO;
+	}
+	return 0;
 }
 
 static int label_error(int r, bool meta, char **error)
@@ -254,6 +296,9 @@ static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *bl
 			blanks++;
 			continue;
 		}
+		t->meta[i].unread = r == -EIO;
+		if (t->meta[i].unread)
+			continue;
 		if (r)
 			return label_error(r, true, error);
 		if (!seen++)
@@ -268,7 +313,7 @@ static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *bl
 	*forming &= seen > 0;
 	if (!seen && !blanks) {
 		*error = "no metadata area is there";
-		return -EINVAL;
+		return refuse_unread(t, error) ?: -EINVAL;
 	}
 	/* The first labels of a pool being made can be cut between the two. */
 	if (seen && blanks && !*forming) {
@@ -299,6 +344,9 @@ static int member_label(struct hy_table *t, unsigned int i, struct page *page, c
 		*error = "member of another pool";
 		return -EINVAL;
 	}
+	a->unread = r == -EIO;
+	if (a->unread)
+		return 0;
 	if (r != -ENODATA || (!blank && !forming))
 		return label_error(r, false, error);
 	r = area_is_blank(a, page, forming);
@@ -312,6 +360,7 @@ static int member_label(struct hy_table *t, unsigned int i, struct page *page, c
  * @state: HY_LABELS_NEW: to be formatted
  * @error: set on failure
  *
+ * Areas of a pool that is made which answer nothing are marked, for hy_labels_adopt().
  * Context: constructor; reads labels, writes nothing.
  * Return: 0, -EINVAL, -ENOMEM, an I/O error.
  */
@@ -337,8 +386,51 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 		}
 	}
 	*state = blank || forming ? HY_LABELS_NEW : HY_LABELS_OURS;
+	if (!r && *state == HY_LABELS_NEW)
+		r = refuse_unread(t, error);
 	__free_page(page);
 	return r;
+}
+
+static void adopt_meta(struct hy_area *a, const struct hy_area *own)
+{
+	if (!a->unread || !own->dev || own->dev->bdev != a->dev->bdev || own->start != a->start)
+		return;
+	a->sectors = own->sectors;
+	memcpy(a->uuid, own->uuid, EK_UUID_SIZE);
+	a->unread = false;
+}
+
+static void adopt_member(struct hy_pool *pool, struct hy_area *a, unsigned int i)
+{
+	struct hy_member *m = &pool->member[i];
+
+	if (!a->unread || i >= pool->nr_members || m->bdev != a->dev->bdev ||
+	    m->area_start != a->start)
+		return;
+	a->sectors = m->area_sectors;
+	memcpy(a->uuid, ek_store_super(pool->store)->member[i].uuid, EK_UUID_SIZE);
+	a->unread = false;
+}
+
+/**
+ * hy_labels_adopt - what answers nothing is what the live pool has there
+ * @pool: the table's; NULL: there is none yet
+ * @t: its labels have been looked at
+ * @error: set on failure
+ *
+ * Context: constructor; @pool's state_sem held; no I/O.
+ * Return: 0, -EIO: of something nobody knows what it is.
+ */
+int hy_labels_adopt(struct hy_pool *pool, struct hy_table *t, char **error)
+{
+	unsigned int i;
+
+	for (i = 0; pool && pool->loaded && i < t->nr_meta; i++)
+		adopt_meta(&t->meta[i], &pool->meta[i]);
+	for (i = 0; pool && pool->loaded && i < t->nr_members; i++)
+		adopt_member(pool, &t->member[i], i);
+	return refuse_unread(t, error);
 }
 
 static int label_write(struct hy_area *a, struct page *page, const struct ek_label_info *info,

@@ -72,6 +72,7 @@ struct hy_slot;
  * @start: first sector on the device
  * @sectors: length
  * @uuid: from its label; zero: lost, or not labelled yet
+ * @unread: of one in a constructor: it answers nothing, and nobody knows yet what it is
  */
 struct hy_area {
 	struct dm_dev *dev;
@@ -79,6 +80,7 @@ struct hy_area {
 	sector_t start;
 	sector_t sectors;
 	u8 uuid[EK_UUID_SIZE];
+	bool unread;
 };
 
 enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
@@ -641,6 +643,7 @@ int hy_labels_settle(struct hy_table *t);
 int hy_area_is_labelled(struct hy_area *a);
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
+int hy_labels_adopt(struct hy_pool *pool, struct hy_table *t, char **error);
 
 /* meta_io.c */
 int hy_preflush(struct dm_dev *dev, blk_opf_t *opf);

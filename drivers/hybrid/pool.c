@@ -427,6 +427,8 @@ static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 	if (is_claimed(pool, t)) {
 		*error = "a member is in use by another pool";
 		r = -EBUSY;
+	} else if (hy_labels_adopt(pool, t, error)) {
+		r = -EIO;
 	} else if (hy_pool_matches(pool, t, error)) {
 		pool->refs++;
 		r = 0;
@@ -495,6 +497,9 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		r = -EBUSY;
 		goto out;
 	}
+	r = hy_labels_adopt(NULL, t, error);
+	if (r)
+		goto out;
 	*error = "out of memory";
 	r = -ENOMEM;
 	pool = kvzalloc(sizeof(*pool), GFP_KERNEL);

@@ -34,7 +34,7 @@ check "two metadata areas again" pool p "$line"
 check "data" blkio write $dev 0 2560 "$seed" -- flush $dev
 remove_pool p
 emuctl set m1 fail=read
-expect_refused "the first mirror can't be read" "cannot read the metadata label" dmsetup create p --table "$line"
+expect_refused "the first mirror can't be read" "cannot read the label of metadata area 0 on emudisk.m1" dmsetup create p --table "$line"
 dmsetup remove p >/dev/null 2>&1
 check "made without it" pool p "${line/\/dev\/emudisk\/m1/-}"
 field_is "which is shown" p meta FA
