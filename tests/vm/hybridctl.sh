@@ -130,6 +130,19 @@ before=$sums
 runs "create: policy, with --force" 1 'policy' hybridctl create t "$A" "$C" --force --policy nonesuch
 sum_up
 is "create: what was wiped is put back" "$sums" "$before"
+# whoever reads what is said, over a network for one, may be gone by then
+{ mkfifo /tmp/closed && exec {reader}<>/tmp/closed {closed}>/tmp/closed {reader}<&-; } || die "no pipe"
+unheard() { env --default-signal=PIPE "$@" >&"$closed" 2>&1; [ $? = 141 ]; }
+check "create: refused, nobody hears why" unheard hybridctl create t "$A" "$C" --force --policy nonesuch
+sum_up
+is "create: what was wiped is put back" "$sums" "$before"
+check "create: made, nobody hears of it" unheard hybridctl create t "$A" "$B"
+check "a volume" hybridctl check t
+check "monitor ends when nobody reads it" unheard timeout 60 hybridctl monitor t --plain --interval 1000
+check "so does record" unheard timeout 60 hybridctl record t --interval 1000
+check "stopped" hybridctl stop t
+wipe a b
+exec {closed}>&-
 { printf SMKEEFS1 1<>"$M" && blkio flush "$M"; } || die "scmfs"
 refuses "create: a file system of scmfs" '/dev/emudisk/m: has an scmfs file system \(use --force\)' hybridctl create t "$A" "$B" --metadata "$M"
 wipe m

@@ -474,11 +474,14 @@ static int put_back(struct wipe *w)
 	return EXIT_FAILED;
 }
 
+/* What was there comes first: who is told may keep us waiting. */
 static int refused(struct wipe *w, char *why)
 {
+	int err = put_back(w);
+
 	fail("%s", why);
 	free(why);
-	return put_back(w);
+	return err;
 }
 
 static int make(struct create *c, struct wipe **w)

@@ -238,6 +238,9 @@ static int discard(struct giving *g, uint64_t at, uint64_t len)
 
 	if (interrupted)
 		return wrong(g, at, "interrupted here: the rest is as it was, give the command again");
+	/* Nothing is given up that nobody is told of. */
+	if (ferror(stdout))
+		return wrong(g, at, "nobody reads what is told any more: the rest is as it was");
 	if (!sole_is(g->l->name))
 		return wrong(g, at, "somebody else has opened the volume: the rest is as it was");
 	if (is_cancelled(g))

@@ -13,7 +13,7 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define NR	(sizeof(signals) / sizeof(*signals))
 static struct sigaction before[NR];
 
@@ -35,18 +35,50 @@ void let_interrupts(void)
 		sigaction(signals[i], &before[i], NULL);
 }
 
-bool sleep_interruptibly(double seconds, struct pollfd *fds, unsigned int nr)
+void block_interrupts(sigset_t *mask)
 {
-	struct timespec t = { .tv_sec = (time_t)seconds };
-	sigset_t set, mask;
-	bool ready;
+	sigset_t set;
 	size_t i;
 
-	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
 	sigemptyset(&set);
 	for (i = 0; i < NR; i++)
 		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, &mask);
+	sigprocmask(SIG_BLOCK, &set, mask);
+}
+
+static volatile sig_atomic_t reader_gone;
+
+static void on_pipe(int sig)
+{
+	(void)sig;
+	reader_gone = 1;
+}
+
+/* Not ignored: what a program ignores is so in those that it starts. */
+void outlive_readers(void)
+{
+	struct sigaction action = { .sa_handler = on_pipe, .sa_flags = SA_RESTART }, was;
+
+	if (!sigaction(SIGPIPE, NULL, &was) && was.sa_handler != SIG_IGN)
+		sigaction(SIGPIPE, &action, NULL);
+}
+
+void end_with_readers(void)
+{
+	if (!reader_gone)
+		return;
+	signal(SIGPIPE, SIG_DFL);
+	raise(SIGPIPE);
+}
+
+bool sleep_interruptibly(double seconds, struct pollfd *fds, unsigned int nr)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+	sigset_t mask;
+	bool ready;
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	block_interrupts(&mask);
 	/* From here on they come in ppoll() alone. */
 	ready = !interrupted && ppoll(fds, nr, &t, &mask) > 0;
 	sigprocmask(SIG_SETMASK, &mask, NULL);

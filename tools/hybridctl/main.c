@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "quote.h"
 #include "../common/stdio_fds.h"
@@ -225,6 +226,7 @@ static int finish(int status)
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
+	end_with_readers();
 	/* It may have failed before, and nobody knows why any more. */
 	fail("standard output: %s", errno ? strerror(errno) : "not all of it could be written");
 	return status ? status : EXIT_FAILED;
@@ -251,6 +253,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	keep_stdio();
+	outlive_readers();
 	if (!name)
 		return usage_error("no command given");
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))

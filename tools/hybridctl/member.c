@@ -570,6 +570,10 @@ static int wait_empty(struct live *l, unsigned int i, bool give_up)
 	progress_init(&p.progress, NULL, 0, isatty(STDOUT_FILENO), progress_now());
 	while (l->st.dev[i].used) {
 		tell(l, i, &p, false);
+		/* It goes on in the kernel, for hours: nobody is there to see how it ends. */
+		if (ferror(stdout))
+			return fail("%s: nobody reads what is told any more: what is left on member %u still moves, give the command again",
+				    l->name, i);
 		nanosleep(&nap, NULL);
 		err = live_look(l);
 		if (!err)

@@ -145,9 +145,9 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 	catch_interrupts();
 	if (screen)
 		screen_begin();
-	for (n = 0; !interrupted && !ferror(stdout);) {
+	for (n = 0; !interrupted;) {
 		err = look(&v, name, &rates, screen);
-		if (err || ++n == count || pause_for(interval, screen))
+		if (err || ++n == count || ferror(stdout) || pause_for(interval, screen))
 			break;
 	}
 	if (screen) {

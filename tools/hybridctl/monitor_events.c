@@ -163,18 +163,6 @@ static int look(struct watched *w, int *failed)
 	return !!text;
 }
 
-/* The signals that end it come in ppoll() alone, so none is between a look at them and that. */
-static void block_signals(sigset_t *before)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, before);
-}
-
 /* An event of any device; @mask: with the signals that end it.  false: nobody reads any more. */
 static bool wait_event(int watch, const sigset_t *mask)
 {
@@ -216,7 +204,8 @@ int monitor_events(const char *name, uint64_t count)
 		return fail("device-mapper's events can't be had: %s", strerror(-fd));
 	}
 	catch_interrupts();
-	block_signals(&before);
+	/* They come in ppoll() alone, so none is between a look at them and that. */
+	block_interrupts(&before);
 	ret = watch(&w, fd, count, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	status_free(&w.st);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is given up of a member that is there, and how often it comes back meanwhile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../dm.h"
 #include "../extents.h"
@@ -27,6 +29,7 @@ static struct {
 	unsigned int gone;	/* was discarded */
 	unsigned int nr_discards;
 	bool dead;		/* nor can its label */
+	bool unheard;		/* what is printed does not get out */
 } now;
 
 /* --- what is asked of the others --- */
@@ -167,6 +170,16 @@ void extents_free(struct extents *e)
 
 /* --- the tests --- */
 
+static void be_unheard(void)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	dup2(full, STDOUT_FILENO);
+	close(full);
+	puts("what was given up before");
+	fflush(stdout);
+}
+
 static int give_up_first(uint64_t *bytes)
 {
 	struct live l = { .name = "v", .sectors = EXTENT_SECTORS };
@@ -184,9 +197,12 @@ static int give_up_first(uint64_t *bytes)
 	now.gone = 0;
 	capture_begin(&out, stdout);
 	capture_begin(&err, stderr);
+	if (now.unheard)
+		be_unheard();
 	ret = give_up(&l, 0, bytes);
 	capture_end(&err, said, sizeof(said));
 	capture_end(&out, said, sizeof(said));
+	clearerr(stdout);
 	return ret;
 }
 
@@ -230,11 +246,23 @@ static void test_dead(void)
 	now.dead = false;
 }
 
+static void test_unheard(void)
+{
+	uint64_t bytes;
+
+	now.unheard = true;
+	now.bad = ALL;
+	ktap_ok(give_up_first(&bytes) == EXIT_FAILED && !now.gone && !bytes,
+		"nobody reads what goes: nothing does");
+	now.unheard = false;
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_bad();
 	test_away();
 	test_dead();
+	test_unheard();
 	return ktap_end();
 }

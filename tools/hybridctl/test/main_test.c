@@ -2,8 +2,10 @@
 /* What the program says of itself, and what it ends with. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,6 @@
 		return EXIT_OK;				\
 	}
 
-NOTHING(create)
 NOTHING(assemble)
 NOTHING(evacuate)
 NOTHING(reinstate)
@@ -48,6 +49,22 @@ NOTHING(check)
 NOTHING(repair)
 NOTHING(restore)
 NOTHING(size)
+
+/* Shared with the process that a command is. */
+struct done {
+	bool made;
+};
+
+static struct done *done;
+
+int cmd_create(int argc, char **argv)
+{
+	note("Formatting");
+	fail("or not");
+	note("as it was");
+	done->made = true;
+	return EXIT_OK;
+}
 
 int cmd_list(int argc, char **argv)
 {
@@ -95,8 +112,11 @@ static size_t read_all(int fd, char *text, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* In a process of its own, as some end it; @out: where its output goes, NULL: to @told. */
-static int run(const char *words, const char *out)
+/*
+ * In a process of its own, as some end it; @out: where its output goes, -1: to @told.  Its status,
+ * or a signal's number, negative.
+ */
+static int run_to(const char *words, int out)
 {
 	FILE *o = tmpfile(), *e = tmpfile();
 	char line[128], *rest = line, *argv[8] = { "hybridctl" };
@@ -109,7 +129,7 @@ static int run(const char *words, const char *out)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		dup2(out ? open(out, O_WRONLY) : fileno(o), STDOUT_FILENO);
+		dup2(out < 0 ? fileno(o) : out, STDOUT_FILENO);
 		dup2(fileno(e), STDERR_FILENO);
 		status = tool_main(argc, argv);
 		_exit(status);
@@ -123,7 +143,38 @@ static int run(const char *words, const char *out)
 			strlen(strchr(complained, '\n')));
 	fclose(o);
 	fclose(e);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int run(const char *words, const char *out)
+{
+	int fd = out ? open(out, O_WRONLY | O_CLOEXEC) : -1, ret = run_to(words, fd);
+
+	if (out)
+		close(fd);
+	return ret;
+}
+
+/* What a command does is done to its end though nobody reads what it says. */
+static void test_closed_pipe(void)
+{
+	int fd[2], ret;
+
+	if (pipe(fd))
+		abort();
+	close(fd[0]);
+	signal(SIGPIPE, SIG_DFL);
+	done->made = false;
+	ret = run_to("create", fd[1]);
+	ktap_ok(done->made, "a closed pipe: the command comes to its end");
+	ktap_ok(ret == -SIGPIPE && !strcmp(complained, "hybridctl: create: or not\n"),
+		"a closed pipe: which is that of any program, %d: %s", ret, complained);
+	signal(SIGPIPE, SIG_IGN);
+	ret = run_to("create", fd[1]);
+	ktap_ok(ret == EXIT_FAILED && strstr(complained, "standard output: "),
+		"a closed pipe that whoever started it ignores: status %d: %s", ret, complained);
+	signal(SIGPIPE, SIG_DFL);
+	close(fd[1]);
 }
 
 static void tells(const char *words, const char *what)
@@ -149,6 +200,9 @@ static void complains(const char *words, const char *out, int status, const char
 
 int main(void)
 {
+	done = mmap(NULL, sizeof(*done), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (done == MAP_FAILED)
+		abort();
 	ktap_begin();
 	tells("--help", "Usage: hybridctl COMMAND");
 	tells("-h", "Usage: hybridctl COMMAND");
@@ -167,5 +221,6 @@ int main(void)
 	complains("--help", "/dev/full", EXIT_FAILED,
 		  "hybridctl: standard output: No space left on device\n");
 	complains("dump", NULL, EXIT_FAILED, "hybridctl: dump: out of memory\n");
+	test_closed_pipe();
 	return ktap_end();
 }

@@ -41,7 +41,7 @@ static struct {
 	unsigned int nr_disks;		/* like it */
 	bool held;			/* by another device */
 	unsigned int nr_wiped;
-	bool signalled;			/* while one that joins is wiped */
+	int signal;			/* that comes while one that joins is wiped; 0: none */
 	unsigned int nr_undone, nr_reloaded;
 	bool swapped;			/* the path is a member's when it is opened to be taken */
 	bool freed;			/* likewise, and till then in use */
@@ -175,8 +175,8 @@ int fresh_in_use(const char *path, dev_t rdev)
 int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
 	       uint64_t head)
 {
-	if (now.signalled)
-		raise(SIGHUP);
+	if (now.signal)
+		raise(now.signal);
 	return 0;
 }
 
@@ -530,20 +530,32 @@ static void test_forget(void)
 }
 
 /* Before the kernel has the device: it does not join. */
+static void pass_over(int sig)
+{
+}
+
+static void interrupt_join(struct live *l, const struct fresh *how, int sig)
+{
+	sighandler_t before = signal(sig, pass_over);
+
+	put('o', 'x');
+	now.signal = sig;
+	ktap_ok(member_add(l, "disk", how) < 0 && !now.nr_reloaded && now.nr_undone == 1,
+		"interrupted by %s: what joins is as it was", strsignal(sig));
+	ktap_ok(signal(sig, before) == pass_over, "interrupted by %s: caught no more",
+		strsignal(sig));
+	interrupted = 0;
+}
+
 static void test_interrupted(void)
 {
 	struct fresh how = { .force = true };
 	struct live l = volume();
-	sighandler_t before = signal(SIGHUP, SIG_DFL);
 
 	l.st.nr_devs = 1;
 	l.t.nr_devs = 1;
-	put('o', 'x');
-	now.signalled = true;
-	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && now.nr_undone == 1,
-		"interrupted: what joins is as it was");
-	ktap_ok(signal(SIGHUP, before) == SIG_DFL, "interrupted: caught no more");
-	interrupted = 0;
+	interrupt_join(&l, &how, SIGHUP);
+	interrupt_join(&l, &how, SIGQUIT);
 	put('o', 'x');
 	ktap_ok(member_add(&l, "disk", &how) == 1 && now.nr_reloaded == 1 && !now.nr_undone,
 		"not interrupted: it joins");
