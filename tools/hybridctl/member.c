@@ -215,10 +215,21 @@ void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
 		fail("%s: the old content can't be put back", dev->path);
 }
 
+static void tell_place(const struct live *l, unsigned int i, unsigned int how)
+{
+	if (how & TABLE_FAST_IS_AUTO)
+		note("%s: the policy chooses the fast member again, it is not member %u any more",
+		     l->name, i);
+	if (how & TABLE_HAS_NO_SHARE)
+		note("%s: member %u has no share, so that nothing new is written to it (\"hybridctl set %s shares=...\" says how much is, of each)",
+		     l->name, i, l->name);
+}
+
 static int join(struct live *l, const struct bdev *dev, unsigned int index)
 {
 	struct wipe *w = wipe_new();
 	struct ek_label_info info;
+	unsigned int how = 0;
 	int err;
 
 	l->tried = false;
@@ -234,12 +245,13 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 		err = fail("%s: interrupted", dev->path);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
-		/* Of one that left, as messages have it. */
-		table_move_pins(&l->t, index, -1);
+		how = table_make_place(&l->t, index);
 		err = live_reload(l, l->sectors);
 	}
 	if (err)
 		member_take_back(l, w, dev, &info);
+	else
+		tell_place(l, index, how);
 	let_interrupts();
 	wipe_free(w);
 	return err;
@@ -828,14 +840,17 @@ static char *path_of(const struct live *l, unsigned int i)
 	return NULL;
 }
 
-/* Or they would be of whoever gets the place next. */
-static bool drop_pins(struct live *l, unsigned int i)
+/* Or it would be of whoever gets the place next. */
+static bool drop_place(struct live *l, unsigned int i)
 {
 	bool any = table_move_pins(&l->t, i, -1);
 
 	if (any)
 		note("%s: nothing is pinned to member %u any more", l->name, i);
-	return any;
+	if (!table_move_fast(&l->t, i, -1))
+		return any;
+	tell_place(l, i, TABLE_FAST_IS_AUTO);
+	return true;
 }
 
 int member_remove(struct live *l, unsigned int i, bool force)
@@ -854,8 +869,8 @@ int member_remove(struct live *l, unsigned int i, bool force)
 	/* One that a failed reload left suspended takes no message; the next reload resumes it. */
 	if (!err && !again)
 		err = live_message(l, "remove", i);
-	/* One that is lost is not in the table any more; what is pinned to it may be. */
-	if (!err && (drop_pins(l, i) | !!strcmp(l->t.dev[i].dev, "-"))) {
+	/* One that is lost is not in the table any more; what the policy says of it may be. */
+	if (!err && (drop_place(l, i) | !!strcmp(l->t.dev[i].dev, "-"))) {
 		live_put_none(l, i);
 		err = live_reload(l, l->sectors);
 	}

@@ -223,6 +223,16 @@ static int remove_emptied(struct live *l, unsigned int i)
 }
 
 /*
+ * What is written to member @i goes to who joins instead, from then on: in the same table, so that
+ * a replace that is cut short has done it or not.
+ */
+static void hand_share(struct live *l, unsigned int i, int index)
+{
+	if (table_swap_shares(&l->t, i, index))
+		note("%s: member %d is to have the share of member %u", l->name, index, i);
+}
+
+/*
  * A metadata area that lies on the member goes to the new device, too: before anything else does,
  * with the rest of that as a member; @k: it is a member already, as a replace was cut short.
  */
@@ -230,7 +240,7 @@ static int replace_metadata(struct live *l, unsigned int area, unsigned int i, i
 			    const char *new, const struct fresh *how)
 {
 	uint64_t sectors;
-	int index, err;
+	int index;
 
 	if (k >= 0)
 		return mirror_move_back_in(l, area, k);
@@ -238,8 +248,10 @@ static int replace_metadata(struct live *l, unsigned int area, unsigned int i, i
 	index = sectors ? member_vacant(l) : -1;
 	if (index < 0)
 		return EXIT_FAILED;
-	err = judge_new(l, i, new, sectors);
-	return err ? err : mirror_move(l, area, new, how, index);
+	if (judge_new(l, i, new, sectors))
+		return EXIT_FAILED;
+	hand_share(l, i, index);
+	return mirror_move(l, area, new, how, index);
 }
 
 /* An area that is not there; -1: none. */
@@ -294,16 +306,33 @@ static int finish_metadata(struct live *l, unsigned int k)
 	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
+static int add_instead(struct live *l, unsigned int i, const char *new, const struct fresh *how)
+{
+	int index = member_vacant(l);
+
+	if (index < 0 || judge_new(l, i, new, 0))
+		return EXIT_FAILED;
+	hand_share(l, i, index);
+	return member_add(l, new, how) < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
 /* What was to be on the old one is to be on the new one. */
 static int follow(struct live *l, unsigned int i, const char *new)
 {
 	int k = live_member(l, new, true), err;
+	bool pins, fast;
 
-	if (k < 0 || !table_move_pins(&l->t, i, k))
+	if (k < 0)
+		return EXIT_OK;
+	pins = table_move_pins(&l->t, i, k);
+	fast = table_move_fast(&l->t, i, k);
+	if (!pins && !fast)
 		return EXIT_OK;
 	err = live_reload(l, l->sectors);
-	if (!err)
+	if (!err && pins)
 		note("%s: what was pinned to member %u is pinned to member %d", l->name, i, k);
+	if (!err && fast)
+		note("%s: the fast member was %u, and is %d", l->name, i, k);
 	return err;
 }
 
@@ -370,7 +399,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	if (area >= 0) {
 		if (replace_metadata(l, area, i, k, new, how))
 			return EXIT_FAILED;
-	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
+	} else if (k < 0 && add_instead(l, i, new, how)) {
 		return EXIT_FAILED;
 	}
 	if (judge_joined(l, new) || follow(l, i, new))

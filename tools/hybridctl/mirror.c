@@ -406,8 +406,7 @@ static int put_in(struct live *l, struct place *p, unsigned int k)
 	live_put_meta(l, k, p->dev.rdev, 0);
 	if (p->join >= 0) {
 		live_put(l, p->join, p->dev.rdev, p->sectors);
-		/* Of one that left, as messages have it. */
-		table_move_pins(&l->t, p->join, -1);
+		table_make_place(&l->t, p->join);
 	}
 	return live_reload(l, l->sectors);
 }

@@ -153,24 +153,146 @@ static char *moved_pins(const char *pins, unsigned int from, int to)
 	return NULL;
 }
 
+/* The policy's text for a key; NULL: it has none. */
+static const char *find_value(const struct table *t, const char *key, int *len)
+{
+	char *word = xasprintf(" %s ", key);
+	const char *at = strstr(t->policy, word);
+
+	if (at) {
+		at += strlen(word);
+		*len = strcspn(at, " ");
+	}
+	free(word);
+	return at;
+}
+
+static void put_value(struct table *t, const char *at, int len, const char *value)
+{
+	char *policy = xasprintf("%.*s%s%s", (int)(at - t->policy), t->policy, value, at + len);
+
+	free((char *)t->policy);
+	t->policy = policy;
+}
+
 bool table_move_pins(struct table *t, unsigned int from, int to)
 {
-	static const char key[] = " pin ";
-	const char *at = strstr(t->policy, key), *end;
-	char *pins, *moved, *policy;
+	char *pins, *moved;
+	const char *at;
+	int len;
 
+	at = find_value(t, "pin", &len);
 	if (!at)
 		return false;
-	at += strlen(key);
-	end = at + strcspn(at, " ");
-	pins = xasprintf("%.*s", (int)(end - at), at);
+	pins = xasprintf("%.*s", len, at);
 	moved = moved_pins(pins, from, to);
 	free(pins);
 	if (!moved)
 		return false;
-	policy = xasprintf("%.*s%s%s", (int)(at - t->policy), t->policy, moved, end);
+	put_value(t, at, len, moved);
 	free(moved);
-	free((char *)t->policy);
-	t->policy = policy;
 	return true;
+}
+
+bool table_move_fast(struct table *t, unsigned int from, int to)
+{
+	const char *at;
+	char *value;
+	int len;
+
+	at = find_value(t, "fast", &len);
+	if (!at || !strncmp(at, "auto", len) || strtoul(at, NULL, 10) != from)
+		return false;
+	value = to < 0 ? xstrdup("auto") : xasprintf("%d", to);
+	put_value(t, at, len, value);
+	free(value);
+	return true;
+}
+
+/* A share for each member, as the text has them; the table's may be more, which have none. */
+struct shares {
+	char *text;
+	const char *of[TABLE_MAX_DEVS];
+	unsigned int nr;
+	const char *at;		/* in the policy's text; NULL: it has no shares */
+	int len;
+};
+
+static void take_shares(struct shares *s, const struct table *t)
+{
+	char *rest, *one;
+
+	memset(s, 0, sizeof(*s));
+	s->at = find_value(t, "shares", &s->len);
+	if (!s->at)
+		return;
+	s->text = xasprintf("%.*s", s->len, s->at);
+	rest = s->text;
+	while (s->nr < TABLE_MAX_DEVS && (one = strsep(&rest, ",")))
+		s->of[s->nr++] = one;
+}
+
+static void add_shares(struct shares *s, unsigned int nr)
+{
+	while (s->nr < nr && s->nr < TABLE_MAX_DEVS)
+		s->of[s->nr++] = "0";
+}
+
+static void put_shares(struct shares *s, struct table *t)
+{
+	char *text = xstrdup(""), *longer;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		longer = xasprintf("%s%s%s", text, i ? "," : "", s->of[i]);
+		free(text);
+		text = longer;
+	}
+	put_value(t, s->at, s->len, text);
+	free(text);
+}
+
+bool table_swap_shares(struct table *t, unsigned int a, unsigned int b)
+{
+	const char *was;
+	struct shares s;
+
+	take_shares(&s, t);
+	if (!s.at)
+		return false;
+	add_shares(&s, (a > b ? a : b) + 1);
+	was = s.of[a];
+	s.of[a] = s.of[b];
+	s.of[b] = was;
+	put_shares(&s, t);
+	free(s.text);
+	return true;
+}
+
+/* A share for each member; false: there are none, or @i has one. */
+static bool lacks_share(struct table *t, unsigned int i)
+{
+	struct shares s;
+	bool lacks;
+
+	take_shares(&s, t);
+	if (!s.at)
+		return false;
+	add_shares(&s, t->nr_devs);
+	lacks = i < s.nr && strtod(s.of[i], NULL) == 0;
+	put_shares(&s, t);
+	free(s.text);
+	return lacks;
+}
+
+unsigned int table_make_place(struct table *t, unsigned int i)
+{
+	unsigned int how = 0;
+
+	table_move_pins(t, i, -1);
+	if (table_move_fast(t, i, -1))
+		how |= TABLE_FAST_IS_AUTO;
+	if (lacks_share(t, i))
+		how |= TABLE_HAS_NO_SHARE;
+	return how;
 }

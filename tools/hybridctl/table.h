@@ -45,5 +45,23 @@ char *table_policy(const char *policy, char * const *settings, unsigned int nr,
  * nothing is.
  */
 bool table_move_pins(struct table *t, unsigned int from, int to);
+/*
+ * If member @from was named to be the fast one, that is @to from now on; @to < 0: the one that the
+ * policy chooses.  False: it was not.
+ */
+bool table_move_fast(struct table *t, unsigned int from, int to);
+/*
+ * What was written to one member goes to the other one; one that is yet to join has nothing until
+ * then.  Shares that are equal by themselves have no text.  False: there is nothing to change.
+ */
+bool table_swap_shares(struct table *t, unsigned int a, unsigned int b);
+
+#define TABLE_FAST_IS_AUTO	0x1	/* table_move_fast() */
+#define TABLE_HAS_NO_SHARE	0x2	/* nothing new is written to it, as the text has shares */
+/*
+ * Member @i, which the table has by now, joins: what the policy's text says of who was there before
+ * is not of this one, and what it has to say of each member it says of this one, too.
+ */
+unsigned int table_make_place(struct table *t, unsigned int i);
 
 #endif

@@ -328,6 +328,16 @@ int live_reload(struct live *l, uint64_t sectors)
 	return EXIT_OK;
 }
 
+unsigned int table_make_place(struct table *t, unsigned int i)
+{
+	return 0;
+}
+
+bool table_move_fast(struct table *t, unsigned int from, int to)
+{
+	return false;
+}
+
 bool table_move_pins(struct table *t, unsigned int from, int to)
 {
 	return false;

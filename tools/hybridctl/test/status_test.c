@@ -171,6 +171,57 @@ static void test_pins(void)
 	moved("fill 0", 1, 0, "fill 0");
 }
 
+enum change { FAST, SHARES };
+
+static void changed(enum change what, const char *before, unsigned int a, int b, const char *after)
+{
+	char *line = xasprintf("1 8:0 0 256 3 8:0 6144 8:16 0 8:32 0 0 %s", before), why[128];
+	struct table t;
+	bool is;
+
+	if (!table_parse(line, &t, why, sizeof(why))) {
+		ktap_ok(false, "table: %s: %s", before, why);
+	} else {
+		is = what == FAST ? table_move_fast(&t, a, b) : table_swap_shares(&t, a, b);
+		ktap_ok(is == !!strcmp(before, after) && !strcmp(t.policy, after),
+			what == FAST ? "table: the fast one: %s" : "table: shares: %s", t.policy);
+		table_free(&t);
+	}
+	free(line);
+}
+
+/* Member 2, of three, is new. */
+static void joins(const char *before, const char *after, unsigned int how)
+{
+	char *line = xasprintf("1 8:0 0 256 3 8:0 6144 8:16 0 8:32 0 0 %s", before), why[128];
+	struct table t;
+	bool is;
+
+	is = table_parse(line, &t, why, sizeof(why)) && table_make_place(&t, 2) == how;
+	ktap_ok(is && !strcmp(t.policy, after), "table: a member joins: %s", t.policy);
+	table_free(&t);
+	free(line);
+}
+
+static void test_place(void)
+{
+	changed(FAST, "concentrate 4 fast 1 share 30", 1, 2, "concentrate 4 fast 2 share 30");
+	changed(FAST, "concentrate 2 fast 1", 1, -1, "concentrate 2 fast auto");
+	changed(FAST, "concentrate 2 fast 11", 1, 2, "concentrate 2 fast 11");
+	changed(FAST, "concentrate 2 fast auto", 0, 2, "concentrate 2 fast auto");
+	changed(FAST, "concentrate 0", 0, 2, "concentrate 0");
+	changed(SHARES, "static 2 shares 80,20", 0, 2, "static 2 shares 0,20,80");
+	changed(SHARES, "static 4 shares 60.5,19.5,20 low_free 0", 1, 2,
+		"static 4 shares 60.5,20,19.5 low_free 0");
+	changed(SHARES, "static 0", 1, 2, "static 0");
+	joins("static 2 shares 80,20", "static 2 shares 80,20,0", TABLE_HAS_NO_SHARE);
+	joins("static 2 shares 80,0,20", "static 2 shares 80,0,20", 0);
+	joins("static 2 shares 80,20,0", "static 2 shares 80,20,0", TABLE_HAS_NO_SHARE);
+	joins("static 0", "static 0", 0);
+	joins("concentrate 4 fast 2 pin 0+2:2,4+1:1", "concentrate 4 fast auto pin 4+1:1",
+	      TABLE_FAST_IS_AUTO);
+}
+
 static void test_table(void)
 {
 	static const char line[] = "2 8:0 0 8:16 0 256 2 8:0 6144 - 0 1 no_discard_passdown static 2 shares 80,20";
@@ -277,6 +328,7 @@ int main(void)
 	test_mangled();
 	test_table();
 	test_pins();
+	test_place();
 	test_policy();
 	test_units();
 	test_klog();
