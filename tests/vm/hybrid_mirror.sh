@@ -125,7 +125,7 @@ field_is "two mirrors" p meta AA
 check "data" holds
 
 check_fails "it can't be removed" "has to move first .hybridctl metadata p move 0 DEV" hybridctl remove p 0
-check_fails "nor replaced by what is too small" "not all of it could be written" hybridctl replace p $A /dev/emudisk/s
+check_fails "nor replaced by what is too small" "not all of it could be written.*take a larger one" hybridctl replace p $A /dev/emudisk/s
 field_is "two mirrors" p meta AA
 load & load=$!
 check "replaced, under load" hybridctl replace p $A $C

@@ -601,7 +601,8 @@ static int wait_empty(struct live *l, unsigned int i, bool give_up)
  * The volume would be longer than those that stay can hold, though what is there now fits: writes
  * to what was never written would fail in the end.  One that is lost holds nothing anyway.
  */
-int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force)
+int member_judge_room(const struct live *l, unsigned int but, uint64_t joining,
+		      const char *remedy)
 {
 	uint64_t sum = joining;
 	char left[UNIT_TEXT], size[UNIT_TEXT];
@@ -614,9 +615,9 @@ int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, 
 		return EXIT_OK;
 	human_bytes(size, l->sectors * SECTOR_SIZE);
 	human_bytes(left, sum * l->st.extent_sectors * SECTOR_SIZE);
-	if (!force)
-		return fail("%s: is %s long, the other members hold %s: not all of it could be written any more (add one, or use --force)",
-			    l->name, size, left);
+	if (remedy)
+		return fail("%s: is %s long, the other members hold %s: not all of it could be written any more (%s)",
+			    l->name, size, left, remedy);
 	warn("%s: is %s long, the other members hold %s: writes will fail when they are full",
 	     l->name, size, left);
 	return EXIT_OK;
@@ -671,13 +672,20 @@ static int give_up_lost(struct live *l, unsigned int i)
 	return err ? err : wait_freed(l, i);
 }
 
+static const char *remedy_of(unsigned int how)
+{
+	if (how & EVACUATE_FORCE)
+		return NULL;
+	return how & EVACUATE_REPLACE ? MEMBER_TAKE_LARGER : MEMBER_ADD_OR_FORCE;
+}
+
 int member_evacuate(struct live *l, unsigned int i, unsigned int how)
 {
 	int err = EXIT_OK;
 
 	/* One that is to leave was judged when that began. */
 	if (!live_is_leaving(l, i))
-		err = member_judge_room(l, i, 0, how & EVACUATE_FORCE);
+		err = member_judge_room(l, i, 0, remedy_of(how));
 	if (!err && how & EVACUATE_GIVE_UP && member_is_lost_with_data(l, i))
 		err = give_up_lost(l, i);
 	if (!err)
@@ -853,7 +861,7 @@ static bool drop_place(struct live *l, unsigned int i)
 	return true;
 }
 
-int member_remove(struct live *l, unsigned int i, bool force)
+int member_remove(struct live *l, unsigned int i, const char *remedy)
 {
 	bool again = l->st.dev[i].state == DEV_REMOVED;
 	char *path = path_of(l, i);
@@ -865,7 +873,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 			    l->name, i, l->name, live_metadata_on(l, i));
 	}
 	if (!again)
-		err = member_judge_room(l, i, 0, force);
+		err = member_judge_room(l, i, 0, remedy);
 	/* One that a failed reload left suspended takes no message; the next reload resumes it. */
 	if (!err && !again)
 		err = live_message(l, "remove", i);

@@ -26,20 +26,25 @@ int member_judge_blocks(const struct live *l, const struct bdev *dev);
  * signal that came later is left to the caller.
  */
 int member_add(struct live *l, const char *path, const struct fresh *how);
+/* What can be done where the others have no room, by the command that asks: a remedy. */
+#define MEMBER_ADD_OR_FORCE	"add one, or use --force"
+#define MEMBER_TAKE_LARGER	"take a larger one in its place, or add another one first"
 /*
  * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK,
- * also if @force, after a warning.
+ * after a warning also if there is no @remedy (NULL), as it is forced.
  */
-int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force);
+int member_judge_room(const struct live *l, unsigned int but, uint64_t joining,
+		      const char *remedy);
 /* It is lost, with what was on it. */
 bool member_is_lost_with_data(const struct live *l, unsigned int i);
 #define EVACUATE_WAIT	 0x1	/* until it is empty */
 #define EVACUATE_FORCE	 0x2	/* though not all of the volume could be written then */
 #define EVACUATE_GIVE_UP 0x4	/* discard what can't be read, when only that is left; with WAIT */
+#define EVACUATE_REPLACE 0x8	/* for a replace, in which --force means something else */
 /* Begin to empty a member; @how: EVACUATE_*. */
 int member_evacuate(struct live *l, unsigned int i, unsigned int how);
-/* An empty member leaves, and its label goes. */
-int member_remove(struct live *l, unsigned int i, bool force);
+/* An empty member leaves, and its label goes; @remedy as member_judge_room() has it. */
+int member_remove(struct live *l, unsigned int i, const char *remedy);
 /* The device, if all labels on it are of what left or never quite joined; 0: not so. */
 dev_t member_leftover(const struct live *l, const char *path);
 #define MEMBER_NONE	(-1)

@@ -184,7 +184,8 @@ static int remove_device(struct live *l, const char *word, const struct options 
 {
 	int i = live_member(l, word, true);
 
-	return i >= 0 ? member_remove(l, i, o->fresh.force) : member_forget(l, word);
+	return i < 0 ? member_forget(l, word) :
+		       member_remove(l, i, o->fresh.force ? NULL : MEMBER_ADD_OR_FORCE);
 }
 
 int cmd_remove(int argc, char **argv)
@@ -207,7 +208,7 @@ static int judge_new(const struct live *l, unsigned int old, const char *path, u
 	sectors = dev.sectors > taken ? dev.sectors - taken : 0;
 	extents = ek_member_extents(sectors, l->st.extent_sectors);
 	bdev_close(&dev);
-	return member_judge_room(l, old, extents, false);
+	return member_judge_room(l, old, extents, MEMBER_TAKE_LARGER);
 }
 
 /* While it was emptied others could change the pool. */
@@ -219,7 +220,7 @@ static int remove_emptied(struct live *l, unsigned int i)
 	if (!err && (i >= l->t.nr_devs || strcmp(was, l->t.dev[i].dev)))
 		err = fail("%s: member %u is not what it was any more", l->name, i);
 	free(was);
-	return err ? err : member_remove(l, i, false);
+	return err ? err : member_remove(l, i, MEMBER_TAKE_LARGER);
 }
 
 /*
@@ -405,8 +406,9 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	if (judge_joined(l, new) || follow(l, i, new))
 		return EXIT_FAILED;
 	if (l->st.dev[i].state == DEV_REMOVED)
-		return member_remove(l, i, false);
-	err = member_evacuate(l, i, EVACUATE_WAIT | (give_up ? EVACUATE_GIVE_UP : 0));
+		return member_remove(l, i, MEMBER_TAKE_LARGER);
+	err = member_evacuate(l, i, EVACUATE_WAIT | EVACUATE_REPLACE |
+				    (give_up ? EVACUATE_GIVE_UP : 0));
 	return err ? err : remove_emptied(l, i);
 }
 

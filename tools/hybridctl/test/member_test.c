@@ -450,7 +450,7 @@ static int remove_again(char said[1024])
 	l.t.dev[0].dev = "8:16";
 	l.t.dev[1].dev = "-";
 	capture_begin(&c, stderr);
-	ret = member_remove(&l, 1, false);
+	ret = member_remove(&l, 1, MEMBER_ADD_OR_FORCE);
 	capture_end(&c, said, 1024);
 	return ret;
 }
