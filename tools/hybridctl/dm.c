@@ -14,6 +14,7 @@
 
 #include "dm.h"
 #include "klog.h"
+#include "memlock.h"
 #include "msg.h"
 
 /* What libdevmapper complained about last; it would print it otherwise. */
@@ -58,15 +59,17 @@ static int task_errno(struct dm_task *task)
 	return -(err ? err : EIO);
 }
 
-static char *explain(int mark, int err)
+/* @reason: the kernel's, or NULL; @said: by libdevmapper. */
+static char *why_of(char *reason, const char *said, int err)
 {
-	char *reason = klog_reason(mark);
-
 	if (reason)
 		return reason;
-	if (err == -EIO && complaint[0])
-		return xstrdup(complaint);
-	return xstrdup(strerror(-err));
+	return xstrdup(err == -EIO && said[0] ? said : strerror(-err));
+}
+
+static char *explain(int mark, int err)
+{
+	return why_of(klog_reason(mark), complaint, err);
 }
 
 /* What udev is still at work on; 0: nothing. */
@@ -494,6 +497,34 @@ static int go_back(const char *name, uint64_t sectors, const char *params)
 	return old && !err ? 0 : -EIO;
 }
 
+/*
+ * The new table is loaded.  From the resume on until one has succeeded nothing may be waited for
+ * that is on the volume: neither a page of this program, nor the log that says what was wrong.
+ */
+static int swap_tables(const char *name, uint64_t sectors, const char *params, int mark,
+		       char **why)
+{
+	char said[sizeof(complaint)];
+	int err, end = klog_mark();
+	bool back = false;
+
+	memory_lock();
+	err = resume(name);
+	if (err) {
+		klog_move(end);
+		memcpy(said, complaint, sizeof(said));
+		back = go_back(name, sectors, params);
+	}
+	memory_unlock();
+	if (!err) {
+		free(klog_reason_until(mark, end));
+		return 0;
+	}
+	*why = why_of(klog_reason_until(mark, end), said, err);
+	dm_settle();
+	return back ? err : 0;
+}
+
 int dm_reload(const char *name, uint64_t sectors, const char *params, bool *tried, char **why)
 {
 	uint64_t old_sectors;
@@ -514,14 +545,7 @@ int dm_reload(const char *name, uint64_t sectors, const char *params, bool *trie
 		dm_clear(name);
 	} else {
 		*tried = true;
-		err = resume(name);
-		if (err) {
-			*why = explain(mark, err);
-			err = go_back(name, old_sectors, old) ? err : 0;
-			dm_settle();
-		} else {
-			free(klog_reason(mark));
-		}
+		err = swap_tables(name, old_sectors, old, mark, why);
 	}
 	free(old);
 	return err;

@@ -2,6 +2,7 @@
 /* Reads device-mapper's reasons from /dev/kmsg. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,19 +70,62 @@ static void drop_errno(char *text)
 		tail[-1] = 0;
 }
 
+/* The next one, into RECORD_MAX + 1 bytes; false: there is none. */
+static bool read_record(int mark, char *record)
+{
+	ssize_t n;
+
+	/* Records were overwritten: go on after them. */
+	do
+		n = read(mark, record, RECORD_MAX);
+	while (n < 0 && errno == EPIPE);
+	if (n <= 0)
+		return false;
+	record[n] = 0;
+	return true;
+}
+
+static unsigned long long number_of(const char *record)
+{
+	const char *comma = strchr(record, ',');
+
+	return comma ? strtoull(comma + 1, NULL, 10) : 0;
+}
+
+/* Of the first record since @end. */
+static unsigned long long first_number(int end)
+{
+	unsigned long long number = ~0ull;
+	char record[RECORD_MAX + 1];
+
+	if (end >= 0 && read_record(end, record))
+		number = number_of(record);
+	if (end >= 0)
+		close(end);
+	return number;
+}
+
+void klog_move(int mark)
+{
+	if (mark >= 0)
+		lseek(mark, 0, SEEK_END);
+}
+
 char *klog_reason(int mark)
 {
+	return klog_reason_until(mark, -1);
+}
+
+char *klog_reason_until(int mark, int end)
+{
+	unsigned long long until = first_number(end);
 	char record[RECORD_MAX + 1], *text, *best = NULL;
 	const char *reason;
 	int rank, best_rank = 0;
-	ssize_t n;
 
 	if (mark < 0)
 		return NULL;
-	while ((n = read(mark, record, RECORD_MAX)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
-			continue;	/* records were overwritten: go on after them */
-		record[n] = 0;
+	while (read_record(mark, record) && number_of(record) < until) {
 		text = record_text(record);
 		reason = text ? klog_match(text, &rank) : NULL;
 		if (!reason || rank < best_rank)

@@ -13,6 +13,10 @@ int klog_mark(void);
  * NULL.  Ends the mark; free() the text.
  */
 char *klog_reason(int mark);
+/* The mark is where the log ends by now; takes no memory. */
+void klog_move(int mark);
+/* As klog_reason(), of what was logged before another mark, which it ends, too. */
+char *klog_reason_until(int mark, int end);
 /* Out of one message: its reason and how telling it is (0: not device-mapper's). Pure. */
 const char *klog_match(const char *message, int *rank);
 

@@ -24,6 +24,8 @@ DIR *__wrap_opendir(const char *path);
 DIR *__real_opendir(const char *path);
 ssize_t __wrap_readlink(const char *path, char *buf, size_t len);
 ssize_t __real_readlink(const char *path, char *buf, size_t len);
+int __wrap_mlockall(int flags);
+int __wrap_munlockall(void);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 bool __wrap_bdev_is_snapshot(dev_t rdev);
