@@ -368,6 +368,7 @@ static void submit_pieces(struct work_struct *work)
 {
 	struct hy_slot *slot = container_of(work, struct hy_slot, work);
 	struct hy_pool *pool = slot->cache->pool;
+	struct hy_member *m = &pool->member[ek_entry_member(slot->copy.entry)];
 	u64 rest = ek_entry_valid(slot->copy.entry);	/* from the bio's start on */
 	struct bio *bio = &slot->bio, *piece;
 	unsigned int n;
@@ -376,13 +377,13 @@ static void submit_pieces(struct work_struct *work)
 	for (n = __ffs64(~rest); rest >> n; n = __ffs64(~rest)) {
 		piece = bio_split(bio, n << pool->granule_shift, GFP_NOIO, &pool->bs);
 		bio_chain(piece, bio);
-		submit_bio_noacct(piece);
+		hy_submit_bio(m, piece);
 		rest >>= n;
 		n = __ffs64(rest);
 		bio_advance(bio, n << pool->granule_shift << SECTOR_SHIFT);
 		rest >>= n;
 	}
-	submit_bio_noacct(bio);
+	hy_submit_bio(m, bio);
 }
 
 /* What was never written is not read, either. */
@@ -391,7 +392,7 @@ static u32 fill_bytes(const struct hy_pool *pool, u64 entry)
 	return hweight_long(ek_entry_valid(entry)) << pool->granule_shift << SECTOR_SHIFT;
 }
 
-static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
+static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf, bool worker)
 {
 	struct hy_pool *pool = slot->cache->pool;
 	struct hy_member *m = &pool->member[ek_entry_member(entry)];
@@ -402,7 +403,10 @@ static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
 		 m->data + ((sector_t)ek_entry_pe(entry) << pool->extent_shift), first, last,
 		 fill_done);
 	if (ek_entry_valid(entry) == GENMASK(last, first)) {
-		submit_bio_noacct(&slot->bio);
+		if (worker)
+			hy_submit_bio(m, &slot->bio);
+		else
+			submit_bio_noacct(&slot->bio);
 		return;
 	}
 	/* Splitting allocates from a pool whose bios this thread may have queued. */
@@ -461,11 +465,13 @@ static struct hy_slot *announce(struct hy_cache *cache, struct bio *bio, u64 le,
  * @bio: a read within one extent, its sector relative to the target
  * @io: pinned
  * @entry: of the extent, looked up since then; all that is to be read was written
+ * @worker: called from a lane
  *
  * Context: any that may submit bios; does not wait.
  * Return: true: it has been or will be completed; false: it is the caller's.
  */
-bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry,
+		   bool worker)
 {
 	struct hy_cache *cache = pool->cache;
 	blk_opf_t opf = bio->bi_opf;
@@ -502,7 +508,7 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 		return false;
 	bio_clear_polled(bio);
 	hy_io_sent(pool, bio, io, entry, fill_bytes(pool, entry));
-	submit_fill(slot, entry, opf);
+	submit_fill(slot, entry, opf, worker);
 	return true;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Bios that can't go on where they are: they wait in one of several lanes, each
  * worked on by its own work item, so that one that loads a page of the map does
- * not hold up the others.  An extent always takes the same lane.
+ * not hold up the others.  An extent always takes the same lane.  A lane finds
+ * places, and waits for no member: submit.c sends what goes to one.
  */
 #include <linux/hash.h>
 #include "hybrid.h"
@@ -20,7 +21,7 @@ static struct hy_lane *lane_of(struct hy_pool *pool, struct bio *bio)
  * @bio: in no epoch; its sector relative to the target
  *
  * Nobody may poll for it any more: device-mapper's hybrid volume can be polled where its members
- * can, and who does would look at what this bio becomes below while the lane submits it.  The
+ * can, and who does would look at what this bio becomes below while a worker submits it.  The
  * device's interrupt ends it.
  *
  * Context: any.
@@ -49,7 +50,6 @@ void hy_defer_bios(struct hy_pool *pool, struct bio_list *bios)
 static void lane_work(struct work_struct *work)
 {
 	struct hy_lane *lane = container_of(work, struct hy_lane, work);
-	struct blk_plug plug;
 	struct bio_list bios;
 	struct bio *bio;
 
@@ -59,13 +59,10 @@ static void lane_work(struct work_struct *work)
 	bio_list_init(&lane->bios);
 	spin_unlock_irq(&lane->lock);
 
-	blk_start_plug(&plug);
 	while ((bio = bio_list_pop(&bios))) {
-		if (hy_map_deferred(lane->pool, bio) == DM_MAPIO_REMAPPED)
-			submit_bio_noacct(bio);
+		hy_map_deferred(lane->pool, bio);
 		cond_resched();
 	}
-	blk_finish_plug(&plug);
 }
 
 void hy_lanes_init(struct hy_pool *pool)

@@ -77,7 +77,7 @@ static void write_zeroes(struct hy_pool *pool, struct bio *bio, sector_t sector,
 		sectors -= n;
 	}
 	bio_chain(zero, bio);
-	submit_bio_noacct(zero);
+	hy_submit_bio(&pool->member[hy_io(bio)->member], zero);
 }
 
 static int allocate(struct hy_pool *pool, u64 le, u64 *entry)

@@ -207,6 +207,9 @@ struct hy_cold {
  * @pool: whose member it is
  * @returning: frees that nobody uses any more, free_lock
  * @discard_work: tells the device of them, and gives them back
+ * @submit_lock: @to_submit
+ * @to_submit: bios that workers send to it; see submit.c
+ * @submit_work: submits them
  * @nr_quarantined: extents here that are freed and not free yet
  * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
@@ -267,6 +270,9 @@ struct hy_member {
 	struct hy_free *last_free;	/* of pool->frees, behind which the next one may lie */
 	struct list_head returning;	/* frees that nobody uses any more */
 	struct work_struct discard_work;
+	spinlock_t submit_lock;		/* the list below */
+	struct bio_list to_submit;
+	struct work_struct submit_work;
 	atomic_t nr_quarantined;
 	u64 __percpu *writes;
 	u64 flushed;
@@ -519,6 +525,7 @@ struct hy_pool {
 	struct workqueue_struct *wq;
 	struct workqueue_struct *discard_wq;	/* what waits there for a device, a member each */
 	struct workqueue_struct *settle_wq;	/* likewise */
+	struct workqueue_struct *submit_wq;	/* likewise */
 	struct hy_lane lane[HY_LANES];
 	struct hy_bucket bucket[HY_BUCKETS];
 	struct bio_set bs;
@@ -691,7 +698,7 @@ int hy_pool_lookup_step(struct hy_pool *pool, u64 le, u64 *entry, bool *loaded);
 int hy_pool_load_replayed(struct hy_pool *pool);
 
 /* io.c */
-int hy_map_deferred(struct hy_pool *pool, struct bio *bio);
+void hy_map_deferred(struct hy_pool *pool, struct bio *bio);
 int hy_map(struct dm_target *ti, struct bio *bio);
 int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
@@ -716,7 +723,8 @@ static __always_inline bool hy_caching(struct hy_pool *pool)
 	return smp_load_acquire(&pool->caching);	/* pairs with hy_cache_resize() */
 }
 
-bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry,
+		   bool worker);
 void hy_cache_write_begin(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
 void hy_cache_write_end(struct hy_pool *pool, struct hy_io *io, bool ok);
 struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry, struct block_device *to);
@@ -741,6 +749,10 @@ void hy_cache_exit(void);
 void hy_defer_bio(struct hy_pool *pool, struct bio *bio);
 void hy_defer_bios(struct hy_pool *pool, struct bio_list *bios);
 void hy_lanes_init(struct hy_pool *pool);
+
+/* submit.c */
+void hy_submit_bio(struct hy_member *m, struct bio *bio);
+void hy_submit_init_member(struct hy_member *m);
 
 /* discard.c */
 int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker);

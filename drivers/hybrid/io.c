@@ -106,7 +106,7 @@ void hy_io_read_itself(struct hy_pool *pool, struct bio *bio, u64 entry)
 	if (!(io->flags & HY_IO_SENT))
 		hy_io_sent(pool, bio, io, entry, bio->bi_iter.bi_size);
 	remap(pool, bio, entry);
-	submit_bio_noacct(bio);
+	hy_submit_bio(&pool->member[io->member], bio);
 }
 
 /**
@@ -187,7 +187,7 @@ static noinline int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_
 		bio_chain(piece, bio);
 		if (valid) {
 			remap(pool, piece, entry);
-			submit_bio_noacct(piece);
+			hy_submit_bio(&pool->member[io->member], piece);
 		} else {
 			zero_fill_bio(piece);
 			bio_endio(piece);
@@ -370,7 +370,7 @@ static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struc
 	entry = entry_at_hand(pool, io->le, hy_bio_bits(pool, bio));
 	if (unlikely(!entry))
 		return map_read_slow(pool, bio, io, worker);
-	if (unlikely(hy_caching(pool)) && hy_cache_read(pool, bio, io, entry))
+	if (unlikely(hy_caching(pool)) && hy_cache_read(pool, bio, io, entry, worker))
 		return DM_MAPIO_SUBMITTED;
 	send(pool, bio, io, entry, 0);
 	return DM_MAPIO_REMAPPED;
@@ -525,12 +525,13 @@ static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, bool 
  * @pool: the pool
  * @bio: of dm, its sector relative to the target
  *
- * Context: a lane; sleeps, loads pages of the map.
- * Return: DM_MAPIO_REMAPPED: to be submitted; DM_MAPIO_SUBMITTED: taken care of.
+ * It is sent there.
+ * Context: a lane; sleeps, loads pages of the map, waits for no member.
  */
-int hy_map_deferred(struct hy_pool *pool, struct bio *bio)
+void hy_map_deferred(struct hy_pool *pool, struct bio *bio)
 {
-	return dispatch(pool, bio, true);
+	if (dispatch(pool, bio, true) == DM_MAPIO_REMAPPED)
+		hy_submit_bio(&pool->member[hy_io(bio)->member], bio);
 }
 
 /* dm's map: as above, but what would sleep is deferred. */

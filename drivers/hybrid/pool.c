@@ -107,6 +107,8 @@ static void pool_free(struct hy_pool *pool)
 		destroy_workqueue(pool->discard_wq);
 	if (pool->settle_wq)
 		destroy_workqueue(pool->settle_wq);
+	if (pool->submit_wq)
+		destroy_workqueue(pool->submit_wq);
 	if (pool->commit_wq)
 		destroy_workqueue(pool->commit_wq);
 	if (pool->kc)
@@ -147,6 +149,7 @@ static void pool_init_plain(struct hy_pool *pool)
 	for (i = 0; i < EK_MAX_MEMBERS; i++) {
 		hy_free_init_member(pool, &pool->member[i]);
 		hy_settle_init_member(&pool->member[i], i);
+		hy_submit_init_member(&pool->member[i]);
 	}
 	for (i = 0; i < HY_BUCKETS; i++) {
 		spin_lock_init(&pool->bucket[i].lock);
@@ -183,10 +186,11 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->discard_wq = alloc_workqueue("hybrid_discard", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->settle_wq = alloc_workqueue("hybrid_settle", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	pool->submit_wq = alloc_workqueue("hybrid_submit", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
 	if (!pool->rings || !pool->images || !pool->image_index || !pool->committed ||
 	    !pool->text || !pool->wq || !pool->discard_wq || !pool->settle_wq ||
-	    !pool->commit_wq)
+	    !pool->submit_wq || !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

@@ -249,6 +249,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	flush_workqueue(pool->wq);
 	flush_workqueue(pool->discard_wq);
 	flush_workqueue(pool->settle_wq);
+	flush_workqueue(pool->submit_wq);
 	/* Nobody says that the members are the same, or have the same, afterwards. */
 	hy_cache_forget_all(pool);
 	hy_mirror_stop(pool);

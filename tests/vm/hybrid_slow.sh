@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: one member is slow, then gone: the others go on as if nothing was
+# title: dm-hybrid: one member is slow, then gone, or has no room for requests: the others go on as if nothing was
 # kernels: 6.1 6.12
-# timeout: 90
+# timeout: 150
 . tests/vm/lib.sh
 
 tell_ms=1000	# a flush tells of what is lost for much less than is waited for below
@@ -197,4 +197,50 @@ check "it is a member no more: a flush tells what was not durable, and then no m
 check "data of the first" blkio verify $dev 0 8 3
 check "in the grammar" in_grammar p
 check "it has its power back" emuctl power b on
+
+# --- one that has no room for another request, and does not end those that it has: workers send what a write leaves out of its
+# granules, what is written there first, what of an extent can be read
+remove_pool p
+modprobe null_blk nr_devices=0 || die "no null_blk"
+null=/sys/kernel/config/nullb/stuck
+mkdir $null
+for set in size=64 queue_mode=2 submit_queues=1 hw_queue_depth=1 irqmode=2 completion_nsec=3000000000; do
+	echo "${set#*=}" >"$null/${set%=*}" || die "no $set"
+done
+echo 1 >$null/power
+if [ -b /dev/stuck ]; then stuck=stuck; else stuck=nullb$(<$null/index); fi
+wait_for 20 test -b /dev/$stuck || die "no $stuck"
+echo none >/sys/block/$stuck/queue/scheduler
+size=$(sectors /dev/emudisk/b)
+dmsetup create member --table "0 $size linear /dev/emudisk/b 0" || die "no member"
+becomes() { dmsetup suspend member && dmsetup load member --table "0 $size linear $1 0" && dmsetup resume member; }
+wipe m a b
+check "a pool" pool p "$(table 32768 128 m "a /dev/mapper/member" 0 "stripe 2 commit_ms 3600000")"
+check "some of each extent" eval 'for ((e = 0; e < 8; e++)); do
+	echo write $dev $((e * 128)) 8 $seed; echo write $dev $((e * 128 + 32)) 8 $seed; done | blkio_lines && blkio flush $dev'
+there=() here=
+for ((e = 0; e < 8; e++)); do
+	if entry_on $e 1; then there+=($((e * 128))); else here=$((e * 128)); fi
+done
+is "on both" "${#there[@]} ${here:+some}" "4 some"
+check "the second has room for one request, which takes long" becomes /dev/$stuck
+number=$(stat -Lc '%Hr:%Lr' $dev)
+requests() { local r w; read -r r w <"/sys/block/$1/inflight" && test $((r + w)) "${@:2}"; }
+all_wait() { local r w; read -r r w <"/sys/dev/block/$number/inflight" && [ $((r + w)) -ge 4 ] && requests "$stuck" -gt 0; }
+writers=()
+for e in 0 1 2; do
+	blkio write $dev $((there[e] + 17)) 2 5 & writers+=($!)
+done
+dd if=$dev of=/dev/null bs=64k count=1 skip=$((there[3] / 128)) iflag=direct status=none & writers+=($!)
+check "some write there, in parts, one reads what is there in part" wait_for 20 all_wait
+nap 0.3
+check "who does so with the first goes on" timeout 6 blkio write $dev $((here + 17)) 2 7 -- verify $dev $((here + 8)) 9 0 -- \
+	verify $dev $((here + 17)) 2 7 -- verify $dev $((here + 19)) 5 0
+check "and reads" timeout 6 dd if=$dev of=/tmp/read bs=64k count=1 skip=$((here / 128)) iflag=direct status=none
+check "a suspension waits for them" eval 'dmsetup suspend p && dmsetup resume p'
+are_told() { for w in "${writers[@]}"; do wait $w || return; done; }
+check "who wrote there, and who read, is told" are_told
+check "what is there at last" blkio verify $dev $((here + 17)) 2 7
+check "the end of it" remove_pool p
+dmsetup remove --retry member && echo 0 >$null/power && rmdir $null
 done_testing
