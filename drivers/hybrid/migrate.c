@@ -11,8 +11,10 @@
  *	settle		while users flush: the new place is flushed, so that none of them has to
  *			wait for that; what was written meanwhile is copied again (settle.c)
  *	switch		only if no write is in flight; otherwise new writes wait for
- *			those in flight and for what is left to copy, never for the
- *			copy of the extent
+ *			those in flight and for what is left to copy.  That is little as a
+ *			rule, but all of the extent if all of it is written all the time
+ *			(HY_COPY_ROUNDS): it would never move else, and it is for such that
+ *			extents move.  Not for longer than HY_HOLD
  *	free		the old place (free.c)
  *
  * Cut before the commit that follows the switch: the old place is still mapped and
@@ -22,6 +24,8 @@
  *
  *	the source fails to read	given up: the map was not touched
  *	the destination fails to write	the same
+ *	it doesn't answer, and writes are held	they go on to the old place, as nothing has been
+ *			switched; given up when the copy ends
  *	it fails, or is to leave, while others' writes tell so	the same, at the switch
  *	it fails to flush before the switch	the same, though it be reinstated by then; also when
  *			nobody but the migration asked it to
@@ -35,6 +39,12 @@
 
 #define HY_COPY_ROUNDS	4	/* of copying again before writes have to wait */
 #define HY_SETTLES	2	/* flushes of a copy that users go on to write to */
+
+/*
+ * That writes are held for a copy.  What is well copies an extent in much less, in a queue, too; a
+ * program that hangs for so long has yet to be noticed.
+ */
+#define HY_HOLD		(2 * HZ)
 
 enum mig_state { MIG_DRAINING, MIG_COPYING, MIG_HOLDING, MIG_DONE };
 
@@ -64,6 +74,7 @@ struct hy_mig {
 	u64 round_bytes;
 	u64 copy_start;
 	struct bio_list held;	/* writes that wait for the switch */
+	struct timer_list patience;	/* theirs, with a copy that goes on meanwhile */
 	struct hy_free *free;
 	struct hy_drain drain;
 	struct hy_settle settle;
@@ -223,6 +234,39 @@ static void count_ended(struct hy_pool *pool)
 		wake_up_all(&pool->mig_wait);
 }
 
+/*
+ * Writes are held, and the copy for which they are does not end: its member, or the other one, may
+ * never answer.  The map points to the old place still, so they can go there.  The copy is none any
+ * more, but the new place is somebody's until it ends, as it may write there.
+ * Context: soft interrupt.
+ */
+static void lose_patience(struct timer_list *patience)
+{
+	struct hy_mig *mig = container_of(patience, struct hy_mig, patience);
+	struct bio_list held;
+	unsigned long flags;
+
+	bio_list_init(&held);
+	spin_lock_irqsave(&mig->lock, flags);
+	if (mig->state == MIG_HOLDING && mig->copying) {
+		mig->failed = true;
+		mig->state = MIG_COPYING;
+		bio_list_merge(&held, &mig->held);
+		bio_list_init(&mig->held);
+	}
+	spin_unlock_irqrestore(&mig->lock, flags);
+	hy_defer_bios(mig->pool, &held);
+}
+
+/* mig->lock held.  From here on it is under way until end_round() or settled(). */
+static void begin_copy(struct hy_mig *mig)
+{
+	mig->copying = true;
+	/* One for all that is copied while they wait. */
+	if (mig->state == MIG_HOLDING && !timer_pending(&mig->patience))
+		mod_timer(&mig->patience, jiffies + HY_HOLD);
+}
+
 /* @count: of those that end so.  Who sees it there can have the extent moved again. */
 static void end(struct hy_mig *mig, atomic64_t *count)
 {
@@ -241,6 +285,7 @@ static void let_go(struct hy_mig *mig)
 
 	hy_free_drop(mig->free);
 	atomic_dec(&pool->member[mig->from].nr_giving);
+	timer_shutdown_sync(&mig->patience);
 	kfree_rcu(mig, rcu);
 	hy_balance_kick(pool);
 	count_ended(pool);
@@ -353,13 +398,13 @@ static enum mig_next decide(struct hy_mig *mig)
 		/* dirty stays: what was written since the slot was taken comes after it. */
 		mig->todo = mig->in_memory;
 		mig->in_memory = 0;
-		mig->copying = true;
+		begin_copy(mig);
 		return NEXT_WRITE;
 	}
 	/* What is not valid any more by now, or not of this place, needs no copy. */
 	mig->todo &= there(mig);
 	if (mig->todo) {
-		mig->copying = true;
+		begin_copy(mig);
 		return NEXT_COPY;
 	}
 	/*
@@ -370,7 +415,7 @@ static enum mig_next decide(struct hy_mig *mig)
 	mig->dirty &= there(mig);
 	if (is_to_settle(mig)) {
 		mig->settles++;
-		mig->copying = true;
+		begin_copy(mig);
 		return NEXT_SETTLE;
 	}
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
@@ -384,7 +429,7 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->todo = mig->dirty;
 		mig->dirty = 0;
 		mig->rounds++;
-		mig->copying = true;
+		begin_copy(mig);
 		return mig->slot && hy_cache_keeps_up(mig->slot) ? NEXT_WRITE : NEXT_COPY;
 	}
 	mig->state = MIG_DONE;
@@ -553,6 +598,7 @@ static struct hy_mig *mig_alloc(struct hy_pool *pool, u64 le, u64 entry, unsigne
 	mig->losses = atomic_read(&pool->member[to].losses);
 	spin_lock_init(&mig->lock);
 	bio_list_init(&mig->held);
+	timer_setup(&mig->patience, lose_patience, 0);
 	INIT_WORK(&mig->work, mig_step);
 	mig->drain.fn = mig_drained;
 	mig->settle.done = settled;

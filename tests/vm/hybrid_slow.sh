@@ -198,6 +198,45 @@ check "data of the first" blkio verify $dev 0 8 3
 check "in the grammar" in_grammar p
 check "it has its power back" emuctl power b on
 
+# --- an extent that is written all the time moves to one that answers nothing any more, when all but the last writes is copied:
+# who writes it waits for what is left, but not for ever
+remove_pool p
+wipe m a b
+check "a pool with room" pool p "$(line 65536)"
+check "data on the first" blkio write $dev 0 1024 "$seed" -- flush $dev
+requests() { local r w; read -r r w <"/sys/block/$1/inflight" && test $((r + w)) "${@:2}"; }
+check "the second answers nothing" emuctl set b stall=1
+check "an extent moves there" message p move 0 1
+check "it is copied" wait_for 20 requests 'emudisk!b' -gt 0
+check "nor does the first" emuctl set a stall=1
+blkio write $dev 0 128 21 & writer=$!
+check "somebody writes the extent" wait_for 20 requests 'emudisk!a' -gt 0
+check "the second answers" emuctl set b stall=0
+check "all but that is copied" wait_for 20 requests 'emudisk!b' -eq 0
+nap 0.5		# it is seen a moment later
+check "the second answers no more" emuctl set b stall=1
+check "the first does" emuctl set a stall=0
+check "that is written" wait $writer
+check "and to be copied" wait_for 20 requests 'emudisk!b' -gt 0
+fields_are "it has not moved yet" p "queued failed" "1 0"
+began=${EPOCHREALTIME/./}
+blkio write $dev 8 8 22 & writer=$!
+ended() { ! kill -0 $writer 2>/dev/null; }
+check "who writes the extent is not kept waiting" wait_for 15 ended || emuctl set b stall=0
+check "has written" wait $writer
+note "after $((${EPOCHREALTIME/./} - began)) us"
+go_on() { for i in {30..60}; do blkio write $dev 16 8 $i -- verify $dev 16 8 $i -- verify $dev 8 8 22 || return; done; }
+check "nor is anybody after that" go_on
+fields_are "the copy hangs" p "queued failed" "1 0"
+check "the second answers" emuctl set b stall=0
+check "the copy is given up" wait_for 20 eval 'status_is p queued 0 && status_is p failed 1'
+check "the extent is where it was" entry_on 0 0
+field_is "nothing is left of it on the second" p dev.1.used 0
+written() { blkio verify $dev 0 8 21 -- verify $dev 8 8 22 -- verify $dev 16 8 60 -- verify $dev 24 104 21; }
+check "all that was written" written
+check "now it can move" eval 'message p move 0 1 && wait_for 20 entry_on 0 1'
+check "all that was written" written
+
 # --- one that has no room for another request, and does not end those that it has: workers send what a write leaves out of its
 # granules, what is written there first, what of an extent can be read
 remove_pool p
@@ -225,7 +264,6 @@ done
 is "on both" "${#there[@]} ${here:+some}" "4 some"
 check "the second has room for one request, which takes long" becomes /dev/$stuck
 number=$(stat -Lc '%Hr:%Lr' $dev)
-requests() { local r w; read -r r w <"/sys/block/$1/inflight" && test $((r + w)) "${@:2}"; }
 all_wait() { local r w; read -r r w <"/sys/dev/block/$number/inflight" && [ $((r + w)) -ge 4 ] && requests "$stuck" -gt 0; }
 writers=()
 for e in 0 1 2; do
