@@ -266,31 +266,46 @@ int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
 }
 EXPORT_SYMBOL_GPL(scm_range_vacant);
 
+/* Who is at work has his range claimed, which doesn't reach into another one. */
+static void scm_range_forget_at(u64 phys, void *head)
+{
+	if (!request_mem_region(phys, SCM_TENANT_HEAD, "evenkeel"))
+		return;
+	scm_tenant_forget(head);
+	release_mem_region(phys, SCM_TENANT_HEAD);
+}
+
 /*
- * As scm_range_forget_below(), of who begins at @phys. Return: how far the next one is, at least;
- * 0: nobody knows; or a negative error number.
+ * Who begins at @phys, as scm_range_forget_below() has it; @unknown: behind one that doesn't say
+ * how far it reaches. Return: how far the next one is, at least, or a negative error number.
  */
-static s64 scm_range_forget_at(struct scm_range *range, u64 phys)
+static s64 scm_range_forget_one(struct scm_range *range, u64 phys, bool *unknown)
 {
 	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
-	struct scm_tenant tenant;
+	struct scm_tenant tenant = {};
 	s64 step = SCM_RANGE_ALIGN;
 	int err;
 
 	if (!head)
 		return scm_range_fail(range, -ENOMEM, "0x%llx, before it, can't be mapped", phys);
 	err = scm_tenant_at(head, &tenant);
-	if (!err && tenant.bytes > range->phys - phys)
-		scm_tenant_forget(head);
-	else if (!err)
+	if (!err && !tenant.bytes)
+		*unknown = true;
+	else if (!err && tenant.bytes <= range->phys - phys)
 		step = ALIGN(tenant.bytes, SCM_RANGE_ALIGN);
+	else if (!err && *unknown)
+		step = scm_range_fail(range, -EEXIST,
+				      "%s at 0x%llx reaches into it, if it isn't data of what is before that",
+				      tenant.name, phys);
+	else if (!err)
+		scm_range_forget_at(phys, head);
 	memunmap(head);
 	return step;
 }
 
 /**
  * scm_range_forget_below - what begins before a range and reaches into it is nobody's any more
- * @range: claimed; its new content can be found
+ * @range: claimed; its new content counts for nobody yet
  *
  * Or who had it finds the whole label again, with another's data in the place of the rest:
  *
@@ -298,18 +313,20 @@ static s64 scm_range_forget_at(struct scm_range *range, u64 phys)
  *	is used, and let go of
  *	the other one is made again	its label is whole, so it is found, and written to
  *
- * What lies in somebody's content which ends before is that one's data, whatever it looks like. So
- * it may be behind where one begins that doesn't say how far it reaches; that one stays as it is.
+ * What lies in somebody's content which ends before is that one's data, whatever it looks like.
+ * What lies behind one that doesn't say how far it reaches may be, and is not touched, either.
  * Context: process context; takes a while where there is much.
- * Return: 0 or a negative error number with the range's error set: -ENOMEM, -EINTR.
+ * Return: 0 or a negative error number with the range's error set: -EEXIST: nobody knows whether it
+ * may go; -ENOMEM, -EINTR.
  */
 int scm_range_forget_below(struct scm_range *range)
 {
 	u64 at = range->dax ? range->phys : scm_range_first(range->phys);
+	bool unknown = false;
 	s64 step = 1;
 
 	while (step > 0 && at < range->phys) {
-		step = scm_range_forget_at(range, at);
+		step = scm_range_forget_one(range, at, &unknown);
 		at += max_t(s64, step, 0);
 		if (step > 0 && ek_interrupted())
 			step = scm_range_fail(range, -EINTR, "interrupted");

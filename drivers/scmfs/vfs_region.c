@@ -336,13 +336,15 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
 		return err;
 	}
-	err = sfs_check_known(s, fc, 0, head) ?: scmfs_format(s->base, s->bytes, &params);
-	if (err)
-		return err;
-	if (!s->options.force)
-		return 0;
-	sfs_forget_others(s);
-	return sfs_forget_below(s, fc);
+	err = sfs_check_known(s, fc, 0, head);
+	/* Before it can be found: from then on a mount that doesn't say init asks nobody. */
+	if (!err && s->options.force)
+		err = sfs_forget_below(s, fc);
+	if (!err)
+		err = scmfs_format(s->base, s->bytes, &params);
+	if (!err && s->options.force)
+		sfs_forget_others(s);
+	return err;
 }
 
 /* All that lies before the files. */

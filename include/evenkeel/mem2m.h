@@ -15,8 +15,8 @@
  *	mem2m_submit_bio(mem, bio);	wait for its end_io before the bio goes
  *	mem2m_put(mem);			and before this
  *
- * As long as it is held the device can't be deleted or resized, nor the module unloaded, and who got
- * it by its name has it alone.
+ * As long as it is held the device can't be deleted or resized, nor the module unloaded, and who
+ * got it by its name has it alone.
  * Documentation/mem2m-example has a whole module.
  */
 #ifndef _EVENKEEL_MEM2M_H
