@@ -194,7 +194,7 @@ static int nl_load_held(struct nl_flash *flash, struct nl_slot *slot, struct nl_
 	held = &slot->page[le32_to_cpu(head.page)];
 	r = nl_sum_get(s, held->oob, sizeof(held->oob));
 	if (!r && head.data) {
-		held->buf = nl_buf_alloc(flash->geo.page_bytes, false);
+		held->buf = nl_buf_alloc_user(flash->geo.page_bytes, false);
 		if (!held->buf)
 			return -ENOMEM;
 	}

@@ -220,7 +220,8 @@ void nl_buf_shut_down(void)
 	nl_buf_drain();
 }
 
-#define NL_LOOK_MASK	255	/* buffers between two looks at what is there: looking takes as long as one */
+/* Buffers between two looks at what is there: looking takes as long as one. */
+#define NL_LOOK_MASK	255
 
 /*
  * Is so little left that the flash gets no more? An allocation by itself would fail only when
@@ -237,6 +238,15 @@ static bool nl_is_short(void)
 	return READ_ONCE(is_short);
 }
 
+/*
+ * For what a user writes, as nl_buf_alloc(). That gives the FTL's own pages also of what is left
+ * alone: they are few, and without them nothing is made durable, nor collected.
+ */
+struct nl_buf *nl_buf_alloc_user(u32 bytes, bool nowait)
+{
+	return nl_is_short() ? NULL : nl_buf_alloc(bytes, nowait);
+}
+
 /* @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. */
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
@@ -245,7 +255,7 @@ struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 	struct page *page = nl_stash_get(&raw_cpu_ptr(&nl_stashes)->of[order]);
 
 	if (!page) {
-		page = nl_is_short() ? NULL : alloc_pages(gfp | __GFP_COMP, order);
+		page = alloc_pages(gfp | __GFP_COMP, order);
 		if (page)
 			atomic_long_inc(&nl_bufs[order]);
 		else

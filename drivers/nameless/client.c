@@ -378,7 +378,7 @@ static int nl_client_block(struct nl_dev *dev, struct nl_client_io *io, unsigned
 	int err;
 
 	if (io->op == NL_CLIENT_WRITE) {
-		buf = nl_buf_alloc(dev->page_bytes, false);
+		buf = nl_buf_alloc_user(dev->page_bytes, false);
 		if (!buf)
 			return -ENOMEM;
 		ek_copy(nl_buf_data(buf), data, dev->page_bytes);

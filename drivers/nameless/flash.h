@@ -40,6 +40,7 @@
  */
 struct nl_buf;
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait);	/* NULL: no memory. Sleeps if it may. */
+struct nl_buf *nl_buf_alloc_user(u32 bytes, bool nowait);	/* for what users write */
 void nl_buf_get(struct nl_buf *buf);		/* any context, no lock */
 void nl_buf_put(struct nl_buf *buf);		/* process context, no lock; NULL is fine */
 /* As nl_buf_put(), of an erased page; with @drops it may be done later, by who has these. */

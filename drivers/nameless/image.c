@@ -135,7 +135,7 @@ static int nl_image_get_page(struct nl_flash *flash, u32 ppn, u8 kind, nl_image_
 	case NL_IMAGE_ZEROS:
 		return 0;
 	case NL_IMAGE_BYTES:
-		flash->data[ppn] = nl_buf_alloc(flash->geo.page_bytes, false);
+		flash->data[ppn] = nl_buf_alloc_user(flash->geo.page_bytes, false);
 		if (!flash->data[ppn])
 			return -ENOMEM;
 		flash->stored++;

@@ -60,7 +60,7 @@ static u32 nl_offset(const struct nl_walk *walk)
 
 static struct nl_buf *nl_alloc(const struct nl_walk *walk)
 {
-	return nl_buf_alloc(walk->dev->page_bytes, walk->bio->bi_opf & REQ_NOWAIT);
+	return nl_buf_alloc_user(walk->dev->page_bytes, walk->bio->bi_opf & REQ_NOWAIT);
 }
 
 /* Move bytes between those of a flash page, NULL for zeroes, and the bio; and on in the bio. */

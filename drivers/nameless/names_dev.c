@@ -179,18 +179,16 @@ static int nl_names_ask_info(struct nl_names *names, struct nl_names_info *info,
 	return err;
 }
 
-/* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
 /*
  * The notice of a restart ends, if it is the one that the program has got, and what was told and
- * not acknowledged is told anew. Not beside a read() that took something out before it: what that
- * has is void, and the program could not tell it from what is told now.
+ * not acknowledged is told anew. Not in the middle of a read() that took something out before it.
  */
 static int nl_names_heard(struct nl_names *names, unsigned int restarts, u64 cuts)
 {
 	bool told;
 
-	if (mutex_lock_killable(&names->reading))
-		return -EINTR;
+	if (mutex_lock_interruptible(&names->reading))
+		return -ERESTARTSYS;
 	spin_lock(&names->lock);
 	told = names->restarted && names->restarts == restarts;
 	if (told)

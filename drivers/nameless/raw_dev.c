@@ -330,7 +330,7 @@ bool nl_raw_page_peek(struct nl_raw *raw, u32 page, void *oob)
  */
 struct nl_buf *nl_raw_buf_alloc(const struct nl_raw *raw)
 {
-	return nl_buf_alloc(raw->shape.page_bytes, false);
+	return nl_buf_alloc_user(raw->shape.page_bytes, false);
 }
 EXPORT_SYMBOL_GPL(nl_raw_buf_alloc);
 

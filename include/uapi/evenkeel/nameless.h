@@ -24,7 +24,8 @@
  * told stay as they are. Then all names are to be listed, too, as a write that was interrupted may
  * have been done. First of all every request that is under way is waited for: one that was begun
  * before the cut, and waits for its turn, is done when the power is back, and its block would be in
- * the list before its completion tells the name.
+ * the list before its completion tells the name. Nor may another read() be under way beside
+ * NL_IOC_INFO: what that returns may be from before, and void, or from behind.
  *
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.

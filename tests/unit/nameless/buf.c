@@ -17,6 +17,11 @@ struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 	return buf;
 }
 
+struct nl_buf *nl_buf_alloc_user(u32 bytes, bool nowait)
+{
+	return nl_buf_alloc(bytes, nowait);
+}
+
 void nl_buf_get(struct nl_buf *buf)
 {
 	buf->users++;
