@@ -739,8 +739,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 		DMERR("a table that was loaded later said otherwise of this pool: load one again");
 		return -EINVAL;
 	}
-	/* What was opened for reading has nothing in memory that the media do not. */
-	if (pool->loaded && pool->store_ro && (!t->read_only || hy_areas_gone(pool, t)))
+	if (pool->loaded && hy_pool_loads_anew(pool, t))
 		hy_pool_deactivate(pool);
 	/*
 	 * Its table is gone, and the areas' devices with it, or is read-only and may have left some

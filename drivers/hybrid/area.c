@@ -419,16 +419,18 @@ static void adopt_member(struct hy_pool *pool, struct hy_area *a, unsigned int i
  * @t: its labels have been looked at
  * @error: set on failure
  *
+ * Not where the table's resume would forget what the pool knows: it would fail on what is adopted.
  * Context: constructor; @pool's state_sem held; no I/O.
  * Return: 0, -EIO: of something nobody knows what it is.
  */
 int hy_labels_adopt(struct hy_pool *pool, struct hy_table *t, char **error)
 {
+	bool known = pool && pool->loaded && !hy_pool_loads_anew(pool, t);
 	unsigned int i;
 
-	for (i = 0; pool && pool->loaded && i < t->nr_meta; i++)
+	for (i = 0; known && i < t->nr_meta; i++)
 		adopt_meta(&t->meta[i], &pool->meta[i]);
-	for (i = 0; pool && pool->loaded && i < t->nr_members; i++)
+	for (i = 0; known && i < t->nr_members; i++)
 		adopt_member(pool, &t->member[i], i);
 	return refuse_unread(t, error);
 }

@@ -927,6 +927,7 @@ void hy_ready_drop(struct hy_table *t);
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
 int hy_reshape(struct hy_pool *pool, struct hy_table *t);
 unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t);
+bool hy_pool_loads_anew(struct hy_pool *pool, struct hy_table *t);
 
 /* mirror.c */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area);

@@ -150,6 +150,20 @@ unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t)
 	return gone;
 }
 
+/**
+ * hy_pool_loads_anew - does a table's resume begin with what the media say?
+ * @pool: the pool, loaded
+ * @t: the table
+ *
+ * What was opened for reading has nothing in memory that the media do not.
+ * Context: state_sem held.
+ * Return: whether.
+ */
+bool hy_pool_loads_anew(struct hy_pool *pool, struct hy_table *t)
+{
+	return pool->store_ro && (!t->read_only || hy_areas_gone(pool, t));
+}
+
 /*
  * A mirror in use gets what changes from here on only: an older copy of it in its place would keep
  * old pages, whole, and be believed at the next start.  And one of those in use has to stay.
