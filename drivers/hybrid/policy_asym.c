@@ -501,7 +501,8 @@ static void begin_epochs(struct hy_asym *a, u64 period_ns)
 {
 	u64 each = a->param[HY_ASYM_AGE_MS] * NS_PER_MS, epochs;
 
-	a->epoch_ns += period_ns;
+	/* Where epochs have become shorter one is over, not all that would have been. */
+	a->epoch_ns = min(a->epoch_ns, each - 1) + period_ns;
 	epochs = div64_u64(a->epoch_ns, each);
 	a->epoch_ns -= epochs * each;
 	for (epochs = min_t(u64, epochs, GONE); epochs; epochs--) {

@@ -505,7 +505,7 @@ static int concentrate_show(const struct hy_policy *policy, u64 *cursor, char *b
 static struct hy_verdict below(const struct concentrate *c, const struct group *g,
 			       const struct hy_dev_snap *fast)
 {
-	u64 room = g->flags & KEPT ? headroom(c, fast) : 0;
+	u64 room = g->flags & KEPT ? headroom(c, fast) + missing_of(c, g) : 0;
 
 	if (g->flags & WANTED && hy_has_room(fast) && fast->free >= room)
 		return (struct hy_verdict){ .to = c->member };

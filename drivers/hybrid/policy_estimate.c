@@ -70,7 +70,7 @@ static u64 behind(u64 ns, u64 n)
  * The least seen.  It rises towards what is seen now: slowly, or fast when there is nothing that
  * would make it slower.
  */
-static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 requests, u64 n)
+static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 requests, u64 n, u64 at)
 {
 	u64 *idle = &e->idle_ns[dir], queued;
 
@@ -78,8 +78,8 @@ static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 reques
 	if (requests < HY_MIN_REQUESTS || !ns)
 		return;
 	/* A little less may be by chance. */
-	if (!*idle || n < e->idle_n || ns < *idle - *idle / 16)
-		e->idle_n = n;
+	if (!*idle || at < e->idle_n || ns < *idle - *idle / 16)
+		e->idle_n = at;
 	if (!*idle || ns < *idle)
 		*idle = ns;
 	else
@@ -330,11 +330,18 @@ static u64 burst_of(const struct seen *seen)
 
 /*
  * For which part of the time, in 1/1024?  Completions see what is in flight then, and over time
- * there is so much less as there are gaps.
+ * there is so much less as there are gaps.  Others that come by themselves meanwhile complete
+ * between bursts, and often; what is in flight in a burst is then what makes up the variance.
  */
 static u32 busy_with_bursts(const struct seen *seen)
 {
-	return clamp_t(u64, div64_u64(seen->n << 10, max(seen->m, 1ULL)), 1, SLOPE_ONE);
+	u64 m = max(seen->m, 1ULL), burst;
+
+	/* It answers all of a burst late: how long it takes can't be told. */
+	if (seen->n > m)
+		return 1;
+	burst = max(m, (m + div64_u64(seen->v * ONE, m)) * 3 / 4);
+	return clamp_t(u64, div64_u64(seen->n << 10, burst), 1, SLOPE_ONE);
 }
 
 /*
@@ -364,12 +371,13 @@ static bool is_undisturbed(const struct hy_dev_snap *d)
 static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64 burst)
 {
 	u64 reads = min(d->reads, d->requests);
-	u64 n = is_undisturbed(d) ? in_flight(&d->quiet) : MAX_FLIGHT;
+	u64 at = d->quiet.ns > d->background_ns ? in_flight(&d->quiet) : MAX_FLIGHT;
+	u64 n = is_undisturbed(d) ? at : MAX_FLIGHT;
 
 	note_probes(e, d);
-	note_idle(e, EK_READ, d->read_ns, reads, n);
+	note_idle(e, EK_READ, d->read_ns, reads, n, at);
 	note_idle(e, EK_WRITE, without_burst(e, min_t(u64, d->write_ns, HY_MAX_NS), burst),
-		  d->requests - reads, n);
+		  d->requests - reads, n, at);
 	if (d->requests >= HY_MIN_REQUESTS || d->probes)
 		return;
 	/* Not in use: what is known of it grows old, and one day it is tried again. */
