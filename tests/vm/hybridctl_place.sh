@@ -41,6 +41,17 @@ check "all data" blkio verify $dev 0 16384 "$seed"
 check "sound" hybridctl check p
 check "stopped" stop
 
+wipe a b c d
+check "three, with shares" create $C --policy static --set shares=50,20,30
+check "one joins" hybridctl add p $D
+check "and is to be in the place of the third" told hybridctl replace p $C $D
+told_is "with its share" "member 3 is to have the share of member 2"
+policy_is "all of it" "static [0-9]+ shares 50,20,0,30 "
+check "one with a share is emptied" hybridctl evacuate p $D --force
+check "and goes" told hybridctl remove p $D --force
+told_is "its share stays" "the share of member 3 stays with its place"
+check "stopped" stop
+
 # --- the fast one
 wipe a b c d
 check "concentrate, on the second" create --policy concentrate --set fast=1

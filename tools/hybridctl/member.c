@@ -855,6 +855,9 @@ static bool drop_place(struct live *l, unsigned int i)
 
 	if (any)
 		note("%s: nothing is pinned to member %u any more", l->name, i);
+	if (table_has_share(&l->t, i))	/* they are a hundred percent, so it can't go with it */
+		note("%s: the share of member %u stays with its place, for whoever joins there (\"hybridctl set %s shares=...\" says how much is, of each)",
+		     l->name, i, l->name);
 	if (!table_move_fast(&l->t, i, -1))
 		return any;
 	tell_place(l, i, TABLE_FAST_IS_AUTO);

@@ -321,14 +321,18 @@ static int add_instead(struct live *l, unsigned int i, const char *new, const st
 static int follow(struct live *l, unsigned int i, const char *new)
 {
 	int k = live_member(l, new, true), err;
-	bool pins, fast;
+	bool pins, fast, share;
 
 	if (k < 0)
 		return EXIT_OK;
 	pins = table_move_pins(&l->t, i, k);
 	fast = table_move_fast(&l->t, i, k);
-	if (!pins && !fast)
+	/* Unless it has one: then it was given that, or the other one's by a replace cut short. */
+	share = table_has_share(&l->t, i) && !table_has_share(&l->t, k);
+	if (!pins && !fast && !share)
 		return EXIT_OK;
+	if (share)
+		hand_share(l, i, k);
 	err = live_reload(l, l->sectors);
 	if (!err && pins)
 		note("%s: what was pinned to member %u is pinned to member %d", l->name, i, k);

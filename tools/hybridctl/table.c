@@ -269,20 +269,26 @@ bool table_swap_shares(struct table *t, unsigned int a, unsigned int b)
 	return true;
 }
 
-/* A share for each member; false: there are none, or @i has one. */
-static bool lacks_share(struct table *t, unsigned int i)
+/* As the text has them; -1: it has no shares. */
+static double share_of(struct table *t, unsigned int i)
 {
 	struct shares s;
-	bool lacks;
+	double share = -1;
 
 	take_shares(&s, t);
 	if (!s.at)
-		return false;
+		return share;
 	add_shares(&s, t->nr_devs);
-	lacks = i < s.nr && strtod(s.of[i], NULL) == 0;
+	if (i < s.nr)
+		share = strtod(s.of[i], NULL);
 	put_shares(&s, t);
 	free(s.text);
-	return lacks;
+	return share;
+}
+
+bool table_has_share(struct table *t, unsigned int i)
+{
+	return share_of(t, i) > 0;
 }
 
 unsigned int table_make_place(struct table *t, unsigned int i)
@@ -292,7 +298,7 @@ unsigned int table_make_place(struct table *t, unsigned int i)
 	table_move_pins(t, i, -1);
 	if (table_move_fast(t, i, -1))
 		how |= TABLE_FAST_IS_AUTO;
-	if (lacks_share(t, i))
+	if (share_of(t, i) == 0)
 		how |= TABLE_HAS_NO_SHARE;
 	return how;
 }
