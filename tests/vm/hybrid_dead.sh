@@ -93,7 +93,20 @@ dmsetup remove p >/dev/null 2>&1
 check "whole" hybridctl assemble p
 pools=(p)
 check "all data" data_is
+
+# --- a pool that is only read forgets what it knows when it is to be written to
+before=$(dmsetup table p)
 check "stopped" stop
+check "only read" eval 'dmsetup create p --table "$(sed "s/ 0 stripe / 1 read_only stripe /" <<<"$before")" && dmsetup table p | grep -q read_only'
+pools=(p)
+emuctl set b fail=all
+check "the same is loaded with a metadata area that is dead" reload ''
+expect_refused "not to be written to, which would begin anew" "cannot read the label of metadata area 1 on emudisk.b" \
+	reload 's/ 1 read_only stripe / 0 stripe /'
+emuctl set b fail=none
+check "with both it can be" eval 'reload "s/ 1 read_only stripe / 0 stripe /" && data_is'
+check "stopped" remove_pool p
+pools=()
 
 # --- one that was pulled has no size any more
 wipe a b c d e
