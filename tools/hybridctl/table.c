@@ -270,23 +270,32 @@ bool table_swap_shares(struct table *t, unsigned int a, unsigned int b)
 }
 
 /* As the text has them; -1: it has no shares. */
-static double share_of(struct table *t, unsigned int i)
+static double share_of(const struct table *t, unsigned int i)
 {
-	struct shares s;
 	double share = -1;
+	struct shares s;
 
 	take_shares(&s, t);
-	if (!s.at)
-		return share;
-	add_shares(&s, t->nr_devs);
-	if (i < s.nr)
-		share = strtod(s.of[i], NULL);
-	put_shares(&s, t);
+	if (s.at)
+		share = i < s.nr ? strtod(s.of[i], NULL) : 0;
 	free(s.text);
 	return share;
 }
 
-bool table_has_share(struct table *t, unsigned int i)
+/* The text has to have one for each member of the table. */
+static void complete_shares(struct table *t)
+{
+	struct shares s;
+
+	take_shares(&s, t);
+	if (s.at) {
+		add_shares(&s, t->nr_devs);
+		put_shares(&s, t);
+	}
+	free(s.text);
+}
+
+bool table_has_share(const struct table *t, unsigned int i)
 {
 	return share_of(t, i) > 0;
 }
@@ -298,6 +307,7 @@ unsigned int table_make_place(struct table *t, unsigned int i)
 	table_move_pins(t, i, -1);
 	if (table_move_fast(t, i, -1))
 		how |= TABLE_FAST_IS_AUTO;
+	complete_shares(t);
 	if (share_of(t, i) == 0)
 		how |= TABLE_HAS_NO_SHARE;
 	return how;

@@ -57,7 +57,7 @@ bool table_move_fast(struct table *t, unsigned int from, int to);
 bool table_swap_shares(struct table *t, unsigned int a, unsigned int b);
 
 /* Is some of what is new written to member @i as the text's shares say? */
-bool table_has_share(struct table *t, unsigned int i);
+bool table_has_share(const struct table *t, unsigned int i);
 
 #define TABLE_FAST_IS_AUTO	0x1	/* table_move_fast() */
 #define TABLE_HAS_NO_SHARE	0x2	/* nothing new is written to it, as the text has shares */

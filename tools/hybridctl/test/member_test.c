@@ -333,6 +333,11 @@ unsigned int table_make_place(struct table *t, unsigned int i)
 	return 0;
 }
 
+bool table_has_share(const struct table *t, unsigned int i)
+{
+	return false;
+}
+
 bool table_move_fast(struct table *t, unsigned int from, int to)
 {
 	return false;
