@@ -276,10 +276,11 @@ static void scm_range_forget_at(u64 phys, void *head)
 }
 
 /*
- * Who begins at @phys, as scm_range_forget_below() has it; @unknown: behind one that doesn't say
- * how far it reaches. Return: how far the next one is, at least, or a negative error number.
+ * Who begins at @phys, as scm_range_forget_below() has it, or with !@forget what that would say;
+ * @unknown: behind one that doesn't say how far it reaches. Return: how far the next one is, at
+ * least, or a negative error number.
  */
-static s64 scm_range_forget_one(struct scm_range *range, u64 phys, bool *unknown)
+static s64 scm_range_forget_one(struct scm_range *range, u64 phys, bool forget, bool *unknown)
 {
 	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
 	struct scm_tenant tenant = {};
@@ -297,10 +298,26 @@ static s64 scm_range_forget_one(struct scm_range *range, u64 phys, bool *unknown
 		step = scm_range_fail(range, -EEXIST,
 				      "%s at 0x%llx reaches into it, if it isn't data of what is before that",
 				      tenant.name, phys);
-	else if (!err)
+	else if (!err && forget)
 		scm_range_forget_at(phys, head);
 	memunmap(head);
 	return step;
+}
+
+static int scm_range_walk_below(struct scm_range *range, bool forget)
+{
+	u64 at = range->dax ? range->phys : scm_range_first(range->phys);
+	bool unknown = false;
+	s64 step = 1;
+
+	while (step > 0 && at < range->phys) {
+		step = scm_range_forget_one(range, at, forget, &unknown);
+		at += max_t(s64, step, 0);
+		if (step > 0 && ek_interrupted())
+			step = scm_range_fail(range, -EINTR, "interrupted");
+		cond_resched();
+	}
+	return min_t(s64, step, 0);
 }
 
 /**
@@ -321,19 +338,13 @@ static s64 scm_range_forget_one(struct scm_range *range, u64 phys, bool *unknown
  */
 int scm_range_forget_below(struct scm_range *range)
 {
-	u64 at = range->dax ? range->phys : scm_range_first(range->phys);
-	bool unknown = false;
-	s64 step = 1;
+	/* Who is refused has overwritten nothing. */
+	int err = scm_range_walk_below(range, false);
 
-	while (step > 0 && at < range->phys) {
-		step = scm_range_forget_one(range, at, &unknown);
-		at += max_t(s64, step, 0);
-		if (step > 0 && ek_interrupted())
-			step = scm_range_fail(range, -EINTR, "interrupted");
-		cond_resched();
-	}
+	if (!err)
+		err = scm_range_walk_below(range, true);
 	scm_fence();
-	return min_t(s64, step, 0);
+	return err;
 }
 EXPORT_SYMBOL_GPL(scm_range_forget_below);
 

@@ -20,14 +20,14 @@ static int m2_phys_prepare(struct m2_dev *dev, bool force)
 	err = m2_range_judge(dev, range, force);
 	if (!err && dev->found && dev->label.data_offset < offset)
 		err = m2_fail(dev, -EUCLEAN, "no room for struct pages before its data");
-	if (!err)
-		err = m2_range_label(dev, range, offset);
-	scm_range_unpeek(range);
 	if (!err && force) {
 		err = scm_range_forget_below(&dev->mem);
 		if (err)
 			m2_mem_fail(dev, err);
 	}
+	if (!err)
+		err = m2_range_label(dev, range, offset);
+	scm_range_unpeek(range);
 	return err;
 }
 

@@ -135,6 +135,17 @@ static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)
 	return err ? sfs_refuse(fc, err, reason) : 0;
 }
 
+/*
+ * Nor may who begins before the range and reaches into it be found again, and that before the new
+ * file system can be: from then on a mount that doesn't say init asks nobody.
+ */
+static int sfs_forget_below(struct sfs_sb *s, struct fs_context *fc)
+{
+	int err = s->options.force ? scm_range_forget_below(&s->mem) : 0;
+
+	return err ? sfs_told(fc, s->mem.error, err) : 0;
+}
+
 /* What is there is looked at before struct pages overwrite any of it. */
 static int sfs_peek(struct sfs_sb *s, struct fs_context *fc, u64 head)
 {
@@ -144,7 +155,7 @@ static int sfs_peek(struct sfs_sb *s, struct fs_context *fc, u64 head)
 	if (!start)
 		return sfs_told(fc, s->mem.error, -ENOMEM);
 	s->base = start + head;
-	err = sfs_judge(s, fc, start);
+	err = sfs_judge(s, fc, start) ?: sfs_forget_below(s, fc);
 	scm_range_unpeek(start);
 	return err;
 }
@@ -314,16 +325,6 @@ static void sfs_forget_others(struct sfs_sb *s)
 	scm_fence();
 }
 
-/* Of those before it, who may have begun to use the range, too. */
-static int sfs_forget_below(struct sfs_sb *s, struct fs_context *fc)
-{
-	int err = scm_range_forget_below(&s->mem);
-
-	if (err)
-		errorf(fc, "scmfs: %s", s->mem.error);
-	return err;
-}
-
 /* Where anything would be stored is looked at before any of it is. */
 static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 {
@@ -336,12 +337,7 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
 		return err;
 	}
-	err = sfs_check_known(s, fc, 0, head);
-	/* Before it can be found: from then on a mount that doesn't say init asks nobody. */
-	if (!err && s->options.force)
-		err = sfs_forget_below(s, fc);
-	if (!err)
-		err = scmfs_format(s->base, s->bytes, &params);
+	err = sfs_check_known(s, fc, 0, head) ?: scmfs_format(s->base, s->bytes, &params);
 	if (!err && s->options.force)
 		sfs_forget_others(s);
 	return err;

@@ -316,6 +316,13 @@ expect_refused "reserved: nor by a file system then" \
 	"scmfs: an scmfs file system at 0x4a200000 doesn't say how far it reaches; init=force" \
 	mount -t scmfs -o phys=1200M,size=16M,init none /tmp/mnt
 check "reserved: unless --force says so" eval "make mid 16M --phys 1200M --force && mem2mctl delete mid"
+check_fails "reserved: into what is behind that, and may be data of it, not even by force" \
+	"mem2m mid at 0x4b000000 reaches into it, if it isn't data of what is before that" \
+	mem2mctl create x 16M --phys 1208M --force
+expect_refused "reserved: nor by a file system" "scmfs: mem2m mid at 0x4b000000 reaches into it, if it isn't" \
+	mount -t scmfs -o phys=1208M,size=16M,init=force none /tmp/mnt
+check "reserved: and nothing of it is overwritten" eval "make mid 16M --phys 1200M && [ \$(info mid found) = 1 ] &&
+	blkio verify $d/mid 0 4096 0 && mem2mctl delete mid"
 check "reserved: the same within a device's data" eval "dd if=/dev/mem of=/tmp/head bs=4k count=16 skip=$((0x4a200)) status=none &&
 	make low 64M --phys 1152M --force && dd if=/tmp/head of=$d/low bs=64k seek=512 conv=fsync status=none"	# 2 MiB are low's own
 check "reserved: which keeps nobody from what lies behind it" eval "dd if=/dev/zero of=/dev/mem bs=1M seek=1216 count=16 conv=notrunc status=none &&
