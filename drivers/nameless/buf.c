@@ -238,30 +238,37 @@ static bool nl_is_short(void)
 	return READ_ONCE(is_short);
 }
 
-/*
- * For what a user writes, as nl_buf_alloc(). That gives the FTL's own pages also of what is left
- * alone: they are few, and without them nothing is made durable, nor collected.
- */
-struct nl_buf *nl_buf_alloc_user(u32 bytes, bool nowait)
-{
-	return nl_is_short() ? NULL : nl_buf_alloc(bytes, nowait);
-}
-
-/* @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. */
-struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
+/* @user: it is for what a user writes, which leaves a part of the RAM alone. */
+static struct nl_buf *nl_take(u32 bytes, bool nowait, bool user)
 {
 	gfp_t gfp = nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
 	unsigned int order = get_order(bytes);
 	struct page *page = nl_stash_get(&raw_cpu_ptr(&nl_stashes)->of[order]);
 
 	if (!page) {
-		page = alloc_pages(gfp | __GFP_COMP, order);
+		page = user && nl_is_short() ? NULL : alloc_pages(gfp | __GFP_COMP, order);
 		if (page)
 			atomic_long_inc(&nl_bufs[order]);
 		else
 			page = nl_stash_get_any(order);
 	}
 	return (struct nl_buf *)page;
+}
+
+/*
+ * @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. For the FTL's own pages,
+ * which may come out of what is left alone: they are few, and without them nothing is made durable,
+ * nor collected.
+ */
+struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
+{
+	return nl_take(bytes, nowait, false);
+}
+
+/* As nl_buf_alloc(), for what a user writes. */
+struct nl_buf *nl_buf_alloc_user(u32 bytes, bool nowait)
+{
+	return nl_take(bytes, nowait, true);
 }
 
 void nl_buf_get(struct nl_buf *buf)
